@@ -1,0 +1,51 @@
+# room(<folder> [DEPENDS <room>...] [LIBS <library>...])
+#
+# One folder of src/ is one static library `room_<name>`; its *_test.cc become one test program
+# `<name>_test` and each *_bench.cc a benchmark program. DEPENDS may name only rooms of the rows above
+# in src/ROOMS.md (tests/rooms_test checks the includes themselves).
+add_library(pch STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
+target_precompile_headers(pch PRIVATE <algorithm> <chrono> <cstdint> <functional> <map> <memory> <optional>
+  <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector> <nlohmann/json.hpp>)
+target_include_directories(pch PRIVATE ${CMAKE_SOURCE_DIR}/src)
+
+function(room folder)
+  cmake_parse_arguments(ROOM "" "" "DEPENDS;LIBS" ${ARGN})
+  string(REPLACE "/" "_" name ${folder})
+  set(dir ${CMAKE_SOURCE_DIR}/src/${folder})
+  file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cc ${dir}/*/*.cc)
+  # A nested room (kube/model below kube) has its own call; kube itself is not a room.
+  set(tests ${sources})
+  set(benches ${sources})
+  list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER benches INCLUDE REGEX "_bench\\.cc$")
+  if(NOT sources)
+    return()
+  endif()
+
+  add_library(room_${name} STATIC ${sources})
+  target_include_directories(room_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_precompile_headers(room_${name} REUSE_FROM pch)
+  foreach(other ${ROOM_DEPENDS})
+    string(REPLACE "/" "_" other ${other})
+    if(TARGET room_${other})
+      target_link_libraries(room_${name} PUBLIC room_${other})
+    endif()
+  endforeach()
+  target_link_libraries(room_${name} PUBLIC ${ROOM_LIBS})
+
+  if(tests)
+    add_executable(${name}_test ${tests})
+    target_precompile_headers(${name}_test REUSE_FROM pch)
+    target_link_libraries(${name}_test PRIVATE room_${name} GTest::gmock GTest::gtest_main)
+    target_compile_definitions(${name}_test PRIVATE LOCKSTEP_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    add_test(NAME ${name}_test COMMAND ${name}_test)
+    set_tests_properties(${name}_test PROPERTIES LABELS unit)
+  endif()
+  foreach(file ${benches})
+    get_filename_component(bench ${file} NAME_WE)
+    add_executable(${name}_${bench} ${file})
+    target_precompile_headers(${name}_${bench} REUSE_FROM pch)
+    target_link_libraries(${name}_${bench} PRIVATE room_${name} benchmark::benchmark_main)
+  endforeach()
+endfunction()

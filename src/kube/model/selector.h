@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "kube/model/meta.h"
+
+namespace lockstep::kube {
+
+enum class SelectorOp { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
+
+struct Requirement {
+  std::string key;
+  SelectorOp op = SelectorOp::kIn;
+  std::vector<std::string> values;  // sorted, unique
+
+  friend auto operator<=>(const Requirement&, const Requirement&) = default;
+};
+
+// All requirements must hold. NotIn and DoesNotExist also hold where the key is absent; Gt and Lt compare
+// integers and fail on anything else. Source: k8s.io/apimachinery/pkg/labels.
+struct LabelSelector {
+  std::vector<Requirement> requirements;
+
+  bool Matches(const Labels& labels) const;
+  std::string text() const;  // "a=b,c in (d,e),!f"
+  friend auto operator<=>(const LabelSelector&, const LabelSelector&) = default;
+};
+
+// "app=x,tier in (a,b),!old,gpu" as in ?labelSelector=.
+Result<LabelSelector> ParseLabelSelector(std::string_view text);
+// metav1.LabelSelector: matchLabels and matchExpressions.
+Result<LabelSelector> ParseLabelSelector(const json::Doc& selector);
+
+// One nodeSelectorTerm: matchExpressions over labels, matchFields over metadata.name. A term with neither
+// matches nothing.
+struct NodeSelectorTerm {
+  std::vector<Requirement> labels;
+  std::vector<Requirement> fields;
+
+  friend auto operator<=>(const NodeSelectorTerm&, const NodeSelectorTerm&) = default;
+};
+
+// spec.nodeSelector and requiredDuringSchedulingIgnoredDuringExecution together.
+struct NodeConstraint {
+  std::vector<Requirement> all;                // from spec.nodeSelector: key in (value)
+  std::vector<NodeSelectorTerm> any;           // one must match, unless `has_terms` is false
+  bool has_terms = false;
+
+  bool Matches(const std::string& node_name, const Labels& labels) const;
+  bool empty() const { return all.empty() && !has_terms; }
+  friend auto operator<=>(const NodeConstraint&, const NodeConstraint&) = default;
+};
+
+Result<NodeConstraint> ParseNodeConstraint(const json::Doc& pod_spec);
+
+}  // namespace lockstep::kube
