@@ -27,5 +27,7 @@ extern const Resource kPods, kNodes, kServices, kEvents, kNamespaces, kConfigMap
 std::span<const Resource* const> AllResources();
 // By kind and apiVersion of a manifest; null if unknown here.
 const Resource* FindResource(std::string_view api_version, std::string_view kind);
+// By the parts of a request's path; null if unknown here.
+const Resource* FindResourceByPlural(std::string_view api_version, std::string_view plural);
 
 }  // namespace lockstep::kube
