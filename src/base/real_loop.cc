@@ -72,14 +72,19 @@ bool RealLoop::RunSome(MonoTime until) {
       when_.erase(due->first.second);
       timers_.erase(due);
       task();
+      until = MonoTime::min();  // the caller may be done now: take what is posted, but don't wait
+    } else {
+      until = std::min(until, due->first.first);
     }
-    if (!timers_.empty()) until = std::min(until, timers_.begin()->first.first);
   }
   std::vector<Task> batch;
   {
     std::unique_lock lock(mutex_);
-    Duration wait = until == MonoTime::max() ? kLongWait : std::min<Duration>(kLongWait, until - now().mono);
-    if (wait > Duration::zero()) wake_.wait_for(lock, wait, [this] { return stopped_ || !posted_.empty(); });
+    MonoTime start = now().mono;
+    if (until > start) {
+      wake_.wait_for(lock, std::min(until, start + kLongWait) - start,
+                     [this] { return stopped_ || !posted_.empty(); });
+    }
     if (stopped_) return false;
     batch.swap(posted_);
   }

@@ -26,11 +26,11 @@ struct HostPort {
 struct ContainerState {
   std::string name;
   bool init = false;
-  bool sidecar = false;        // an init container with restartPolicy Always
+  bool sidecar = false;  // an init container with restartPolicy Always
   bool waiting = false, running = false, terminated = false;
-  bool ever_started = false;   // running, terminated now, or a lastState
-  std::string reason;          // of waiting or terminated
-  int32_t exit_code = 0;       // of terminated
+  bool ever_started = false;  // running, terminated now, or a lastState
+  std::string reason;         // of waiting or terminated
+  int32_t exit_code = 0;      // of terminated
   int32_t restarts = 0;
 };
 
@@ -59,9 +59,9 @@ struct Pod {
   bool host_network = false;
 
   PodPhase phase = PodPhase::kPending;
-  std::string reason, message;            // of status
-  std::vector<ContainerState> containers; // empty until a kubelet reports
-  std::optional<WallTime> started_at;     // status.startTime
+  std::string reason, message;             // of status
+  std::vector<ContainerState> containers;  // empty until a kubelet reports
+  std::optional<WallTime> started_at;      // status.startTime
 
   bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
 };

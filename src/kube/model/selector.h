@@ -32,7 +32,14 @@ struct LabelSelector {
 
 // "app=x,tier in (a,b),!old,gpu" as in ?labelSelector=.
 Result<LabelSelector> ParseLabelSelector(std::string_view text);
-// metav1.LabelSelector: matchLabels and matchExpressions.
+inline Result<LabelSelector> ParseLabelSelector(const char* text) {
+  return ParseLabelSelector(std::string_view(text));
+}
+inline Result<LabelSelector> ParseLabelSelector(const std::string& text) {
+  return ParseLabelSelector(std::string_view(text));
+}
+// metav1.LabelSelector: matchLabels and matchExpressions. An empty object matches everything; a null
+// selector, which in Kubernetes matches nothing, is an error: its meaning is the caller's to decide.
 Result<LabelSelector> ParseLabelSelector(const json::Doc& selector);
 
 // One nodeSelectorTerm: matchExpressions over labels, matchFields over metadata.name. A term with neither
@@ -46,8 +53,8 @@ struct NodeSelectorTerm {
 
 // spec.nodeSelector and requiredDuringSchedulingIgnoredDuringExecution together.
 struct NodeConstraint {
-  std::vector<Requirement> all;                // from spec.nodeSelector: key in (value)
-  std::vector<NodeSelectorTerm> any;           // one must match, unless `has_terms` is false
+  std::vector<Requirement> all;       // from spec.nodeSelector: key in (value)
+  std::vector<NodeSelectorTerm> any;  // one must match, unless `has_terms` is false
   bool has_terms = false;
 
   bool Matches(const std::string& node_name, const Labels& labels) const;

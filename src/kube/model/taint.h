@@ -16,10 +16,10 @@ struct Taint {
 };
 
 struct Toleration {
-  std::string key;       // empty with Exists: every key
-  std::string op;        // "Equal" (also "") or "Exists"
+  std::string key;  // empty with Exists: every key
+  std::string op;   // "Equal" (also "") or "Exists"
   std::string value;
-  std::string effect;    // empty: every effect
+  std::string effect;              // empty: every effect
   std::optional<int64_t> seconds;  // tolerationSeconds, for NoExecute
 
   bool Tolerates(const Taint& taint) const;

@@ -1,0 +1,43 @@
+#include "kube/model/node.h"
+
+#include <algorithm>
+
+#include "kube/model/reader.h"
+
+namespace lockstep::kube {
+
+using json::Doc;
+
+bool Node::ready() const {
+  return std::ranges::any_of(conditions,
+                             [](const NodeCondition& c) { return c.type == "Ready" && c.status == "True"; });
+}
+
+Result<Node> ParseNode(const Doc& object) {
+  if (!object.is_object()) return Error{std::string("node: must be an object, is ") + object.type_name()};
+  Node node;
+  node.meta = ParseMeta(object);
+  if (node.meta.name.empty()) return Error{"metadata.name: must be a name, is missing"};
+
+  Reader read;
+  if (const Doc* spec = read.Object(object, "", "spec")) {
+    node.unschedulable = read.Bool(*spec, "spec", "unschedulable");
+    node.taints = ParseTaints(json::Key(spec, "taints"));
+  }
+  if (const Doc* status = read.Object(object, "", "status")) {
+    std::string_view amounts = read.Object(*status, "status", "allocatable") ? "allocatable" : "capacity";
+    node.allocatable = read.Take(ParseResources(json::Key(status, amounts), Join("status", amounts)));
+    node.boot_id = json::GetString(*status, "nodeInfo.bootID");
+    std::string path = "status.conditions";
+    for (const Doc* condition : read.Objects(*status, "status", "conditions")) {
+      std::string at = Join(path, node.conditions.size());
+      node.conditions.push_back({.type = read.Text(*condition, at, "type"),
+                                 .status = read.Text(*condition, at, "status"),
+                                 .reason = read.Text(*condition, at, "reason")});
+    }
+  }
+  if (read.error()) return *read.error();
+  return node;
+}
+
+}  // namespace lockstep::kube
