@@ -1,8 +1,9 @@
 # room(<folder> [DEPENDS <room>...] [LIBS <library>...])
 #
 # One folder of src/ is one static library `room_<name>`; its *_test.cc become one test program
-# `<name>_test` and each *_bench.cc a benchmark program. DEPENDS may name only rooms of the rows above
-# in src/ROOMS.md (tests/rooms_test checks the includes themselves).
+# `<name>_test`, each *_bench.cc a benchmark program and each *_fuzz.cc a fuzz target. DEPENDS may name only
+# rooms of the rows above in src/ROOMS.md (tests/rooms_test checks the includes themselves).
+find_package(rapidcheck REQUIRED)
 add_library(pch STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
 target_precompile_headers(pch PRIVATE <algorithm> <chrono> <cstdint> <functional> <map> <memory> <optional>
   <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector> <nlohmann/json.hpp>)
@@ -16,9 +17,11 @@ function(room folder)
   # A nested room (kube/model below kube) has its own call; kube itself is not a room.
   set(tests ${sources})
   set(benches ${sources})
+  set(fuzzers ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER benches INCLUDE REGEX "_bench\\.cc$")
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
   if(NOT sources)
     return()
   endif()
@@ -37,10 +40,13 @@ function(room folder)
   if(tests)
     add_executable(${name}_test ${tests})
     target_precompile_headers(${name}_test REUSE_FROM pch)
-    target_link_libraries(${name}_test PRIVATE room_${name} GTest::gmock GTest::gtest_main)
+    target_link_libraries(${name}_test PRIVATE room_${name} GTest::gmock GTest::gtest_main rapidcheck
+                          rapidcheck_gtest)
     target_compile_definitions(${name}_test PRIVATE LOCKSTEP_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_test(NAME ${name}_test COMMAND ${name}_test)
-    set_tests_properties(${name}_test PROPERTIES LABELS unit)
+    # One seed for every run of ctest, so that a failure of CI is a failure everywhere; a program that is run by
+    # hand draws a new one and prints it.
+    set_tests_properties(${name}_test PROPERTIES LABELS unit ENVIRONMENT "RC_PARAMS=seed=20260301")
   endif()
   foreach(file ${benches})
     get_filename_component(bench ${file} NAME_WE)
@@ -48,4 +54,25 @@ function(room folder)
     target_precompile_headers(${name}_${bench} REUSE_FROM pch)
     target_link_libraries(${name}_${bench} PRIVATE room_${name} benchmark::benchmark_main)
   endforeach()
+  foreach(file ${fuzzers})
+    fuzz_target(${name} ${file})
+  endforeach()
+endfunction()
+
+# A fuzz target is `<name>_<file>`. With LOCKSTEP_FUZZ it searches for new inputs (libFuzzer, clang); without,
+# it replays the inputs of tests/fuzz/corpus/<file without _fuzz>/ as a test.
+function(fuzz_target name file)
+  get_filename_component(fuzz ${file} NAME_WE)
+  string(REGEX REPLACE "_fuzz$" "" corpus ${fuzz})
+  set(target ${name}_${fuzz})
+  add_executable(${target} ${file})
+  target_precompile_headers(${target} REUSE_FROM pch)
+  target_link_libraries(${target} PRIVATE room_${name})
+  if(LOCKSTEP_FUZZ)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cc)
+    add_test(NAME ${target} COMMAND ${target} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${corpus})
+    set_tests_properties(${target} PROPERTIES LABELS unit)
+  endif()
 endfunction()
