@@ -142,9 +142,11 @@ void Reflector::OnEvent(kube::WatchEventType type, std::string object) {
     case kube::WatchEventType::kModified:
       Deliver(std::move(doc), list_number_);
       return;
-    case kube::WatchEventType::kDeleted:
-      Forget(kube::KeyOf(*doc), std::move(doc));
+    case kube::WatchEventType::kDeleted: {
+      std::string key = kube::KeyOf(*doc);
+      Forget(key, std::move(doc));
       return;
+    }
   }
 }
 
