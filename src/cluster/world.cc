@@ -1,0 +1,342 @@
+#include "cluster/world.h"
+
+#include <charconv>
+
+#include "api/labels.h"
+#include "jobs/status.h"
+#include "kube/api/resource.h"
+
+namespace lockstep::cluster {
+
+namespace {
+
+const json::Doc kNoStatus = json::Doc::object();
+const api::GangStatus kNewGang;
+
+int64_t ParseNumber(const std::string& text, int64_t fallback) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() ? value : fallback;
+}
+
+// The framework whose pods carry this operator-name label ("pytorchjob-controller"), or null.
+const jobs::Framework* FrameworkByOperator(const std::string& operator_name) {
+  for (const jobs::Framework* framework : jobs::AllFrameworks()) {
+    std::string kind = RoleLabel(framework->resource().kind);
+    if (operator_name == kind + "-controller") return framework;
+  }
+  return nullptr;
+}
+
+const jobs::Framework* FrameworkByKind(const std::string& kind) {
+  for (const jobs::Framework* framework : jobs::AllFrameworks()) {
+    if (framework->resource().kind == kind) return framework;
+  }
+  return nullptr;
+}
+
+void SetMembership(const kube::Pod& pod, PodRecord& record) {
+  const jobs::Framework* framework = FrameworkByOperator(pod.meta.label(api::kOperatorNameLabel));
+  std::string job = pod.meta.label(api::kJobNameLabel);
+  std::string role = pod.meta.label(api::kReplicaTypeLabel);
+  int64_t index = ParseNumber(pod.meta.label(api::kReplicaIndexLabel), -1);
+  int64_t attempt = ParseNumber(pod.meta.label(api::kAttemptLabel), 0);
+  if (framework == nullptr || job.empty() || role.empty() || index < 0 || attempt < 1) return;
+  record.gang = GangKey(*framework, pod.meta.ns, job);
+  record.role = role;
+  record.index = static_cast<int32_t>(index);
+  record.attempt = attempt;
+}
+
+void SetContainers(const kube::Pod& pod, PodRecord& record) {
+  for (const kube::ContainerState& c : pod.containers) {
+    record.started |= c.ever_started;
+    record.container_restarts += c.restarts;
+    bool main = !c.init || c.sidecar;
+    if (!record.exit_code && c.terminated && c.exit_code != 0) record.exit_code = c.exit_code;
+    if (main && c.waiting && record.waiting.empty()) record.waiting = c.reason;
+  }
+}
+
+PodPtr MakeRecord(World& world, const kube::Pod& pod) {
+  auto record = std::make_shared<PodRecord>();
+  record->ns = pod.meta.ns;
+  record->name = pod.meta.name;
+  record->uid = pod.meta.uid;
+  record->resource_version = ParseVersion(pod.meta.resource_version);
+  if (const kube::OwnerRef* owner = pod.meta.controller()) {
+    record->owner_uid = owner->uid;
+    record->permanent = owner->kind == "DaemonSet" || owner->kind == "Node";
+  }
+  record->node = pod.node_name;
+  record->pod_class = world.nodes.HeldClass(pod.need);
+  record->phase = pod.phase;
+  record->deleting = pod.meta.deleted_at.has_value();
+  record->holds = kube::HoldsResources(pod);
+  record->ended = kube::AllContainersEnded(pod);
+  record->reason = pod.reason;
+  record->message = pod.message;
+  SetContainers(pod, *record);
+  SetMembership(pod, *record);
+  return record;
+}
+
+// A pod that belongs to no gang is counted by itself; a gang's pods are counted with its seats (RefreshHeld).
+void CountForeign(World& world, const PodRecord& pod, bool present) {
+  if (!pod.gang.empty() || pod.node.empty() || !pod.holds) return;
+  Tenure tenure = pod.permanent ? Tenure::kDaemon : Tenure::kPod;
+  if (present) {
+    world.Occupy(pod.node, pod.pod_class, tenure);
+  } else {
+    world.Release(pod.node, pod.pod_class, tenure);
+  }
+}
+
+void DropPod(World& world, const std::string& key) {
+  auto found = world.pods.find(key);
+  if (found == world.pods.end()) return;
+  PodPtr old = found->second;
+  CountForeign(world, *old, /*present=*/false);
+  if (!old->gang.empty()) {
+    world.gangs.at(old->gang).pods.erase(old->name);
+    world.Touch(old->gang);
+  }
+  world.pods.erase(found);
+}
+
+void TakeInPod(World& world, const Observed& observed) {
+  kube::Meta meta = kube::ParseMeta(*observed.object);
+  std::string key = meta.key();
+  auto known = world.pods.find(key);
+  uint64_t version = ParseVersion(meta.resource_version);
+  if (known != world.pods.end() && known->second->resource_version > version) return;
+  if (observed.gone) {
+    if (known != world.pods.end() && known->second->uid == meta.uid) DropPod(world, key);
+    return;
+  }
+  Result<kube::Pod> pod = kube::ParsePod(*observed.object);
+  DropPod(world, key);
+  if (!pod.ok()) return;  // counted by the shell; a pod the API server accepted but we can't read holds nothing
+  PodPtr record = MakeRecord(world, *pod);
+  world.pods.emplace(key, record);
+  CountForeign(world, *record, /*present=*/true);
+  if (record->gang.empty()) return;
+  const jobs::Framework* framework = FrameworkByOperator(pod->meta.label(api::kOperatorNameLabel));
+  GangState& gang = world.GangAt(*framework, record->ns, pod->meta.label(api::kJobNameLabel));
+  gang.pods.emplace(record->name, record);
+  world.Touch(gang.key);
+}
+
+void TakeInNode(World& world, const Observed& observed) {
+  std::string name = kube::ParseMeta(*observed.object).name;
+  Result<kube::Node> node = kube::ParseNode(*observed.object);
+  if (observed.gone || !node.ok()) return world.nodes.Remove(name);
+  bool known = world.nodes.Find(name).has_value();
+  NodeId id = world.nodes.Upsert(*node);
+  if (known) return;
+  auto occupied = world.occupancy.find(name);
+  if (occupied == world.occupancy.end()) return;
+  for (const World::Occupancy& o : occupied->second) world.nodes.Occupy(id, o.pod_class, o.pods, o.tenure);
+}
+
+void TakeInService(World& world, const Observed& observed) {
+  kube::Meta meta = kube::ParseMeta(*observed.object);
+  if (observed.gone) {  // found by a list it carries no labels
+    for (auto& [key, gang] : world.gangs) {
+      if (gang.ns == meta.ns && gang.services.erase(meta.name) > 0) world.Touch(key);
+    }
+    return;
+  }
+  const jobs::Framework* framework = FrameworkByOperator(meta.label(api::kOperatorNameLabel));
+  std::string job = meta.label(api::kJobNameLabel);
+  if (framework == nullptr || job.empty()) return;
+  GangState& gang = world.GangAt(*framework, meta.ns, job);
+  const kube::OwnerRef* owner = meta.controller();
+  gang.services[meta.name] = owner == nullptr ? "" : owner->uid;
+  world.Touch(gang.key);
+}
+
+void TakeInGang(World& world, const Observed& observed) {
+  if (observed.gone) {
+    std::string uid = kube::ParseMeta(*observed.object).uid;
+    for (auto& [key, gang] : world.gangs) {
+      if (gang.gang == nullptr || gang.gang->meta.uid != uid) continue;
+      gang.gang = nullptr;
+      world.Touch(key);
+    }
+    return;
+  }
+  Result<api::Gang> parsed = api::ParseGang(*observed.object);
+  if (!parsed.ok()) return;
+  const jobs::Framework* framework = FrameworkByKind(parsed->spec.job.kind);
+  if (framework == nullptr) return;
+  GangState& state = world.GangAt(*framework, parsed->meta.ns, parsed->spec.job.name);
+  uint64_t version = ParseVersion(parsed->meta.resource_version);
+  if (state.gang != nullptr && state.gang_version() > version) return;
+  state.gang = std::make_shared<const api::Gang>(std::move(*parsed));
+  world.Touch(state.key);
+}
+
+void TakeInJob(World& world, const jobs::Framework& framework, const Observed& observed) {
+  kube::Meta meta = kube::ParseMeta(*observed.object);
+  GangState& state = world.GangAt(framework, meta.ns, meta.name);
+  uint64_t version = ParseVersion(meta.resource_version);
+  if (state.job != nullptr && state.job->resource_version > version) return;
+  if (observed.gone) {
+    if (state.job != nullptr && state.job->meta.uid == meta.uid) state.job = nullptr;
+  } else {
+    auto record = std::make_shared<JobRecord>();
+    record->body = std::visit([](auto body) { return std::variant<jobs::Job, jobs::InvalidJob>(std::move(body)); },
+                              framework.Read(*observed.object));
+    record->meta = std::move(meta);
+    record->resource_version = version;
+    bool same_job = state.job != nullptr && state.job->meta.uid == record->meta.uid;
+    bool same_spec = same_job && state.job->meta.generation == record->meta.generation && version != 0;
+    if (!same_spec) state.roles.clear();
+    state.job = std::move(record);
+  }
+  world.Touch(state.key);
+}
+
+}  // namespace
+
+uint64_t ParseVersion(std::string_view resource_version) {
+  uint64_t value = 0;
+  std::from_chars(resource_version.data(), resource_version.data() + resource_version.size(), value);
+  return value;
+}
+
+std::string RoleLabel(std::string_view type) {
+  std::string lower(type);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+std::string GangKey(const jobs::Framework& framework, std::string_view ns, std::string_view job_name) {
+  std::string key(framework.resource().plural);
+  key.append("/").append(ns).append("/").append(job_name);
+  return key;
+}
+
+const json::Doc& JobRecord::status() const {
+  const json::DocPtr& status =
+      std::visit([](const auto& b) -> const json::DocPtr& { return b.status; }, body);
+  return status == nullptr ? kNoStatus : *status;
+}
+
+const api::GangStatus& GangState::status() const {
+  if (assumed) return *assumed;
+  return gang == nullptr ? kNewGang : gang->status;
+}
+
+uint64_t GangState::gang_version() const {
+  return gang == nullptr ? 0 : ParseVersion(gang->meta.resource_version);
+}
+
+bool GangState::waiting() const {
+  if (gang == nullptr || job == nullptr || job->job() == nullptr || job->meta.deleted_at) return false;
+  if (gang->spec.job.uid != job->meta.uid || jobs::Finished(job->status())) return false;
+  api::GangPhase phase = status().phase;
+  return phase == api::GangPhase::kQueued || phase == api::GangPhase::kChecking;
+}
+
+bool GangState::has_seats() const {
+  if (gang == nullptr || job == nullptr || gang->spec.job.uid != job->meta.uid) return false;
+  api::GangPhase phase = status().phase;
+  return phase == api::GangPhase::kPlacing || phase == api::GangPhase::kStarting ||
+         phase == api::GangPhase::kRunning;
+}
+
+void World::Occupy(const std::string& node, ClassId pod_class, Tenure tenure) {
+  std::vector<Occupancy>& list = occupancy[node];
+  auto same = std::find_if(list.begin(), list.end(), [&](const Occupancy& o) {
+    return o.pod_class == pod_class && o.tenure == tenure;
+  });
+  if (same == list.end()) same = list.insert(list.end(), {pod_class, tenure, 0});
+  ++same->pods;
+  if (std::optional<NodeId> id = nodes.Find(node)) nodes.Occupy(*id, pod_class, 1, tenure);
+}
+
+void World::Release(const std::string& node, ClassId pod_class, Tenure tenure) {
+  std::vector<Occupancy>& list = occupancy[node];
+  auto same = std::find_if(list.begin(), list.end(), [&](const Occupancy& o) {
+    return o.pod_class == pod_class && o.tenure == tenure;
+  });
+  CHECK(same != list.end()) << "released a pod that was never counted on node " << node;
+  if (--same->pods == 0) list.erase(same);
+  if (list.empty()) occupancy.erase(node);
+  if (std::optional<NodeId> id = nodes.Find(node)) nodes.Release(*id, pod_class, 1, tenure);
+}
+
+GangState& World::GangAt(const jobs::Framework& framework, const std::string& ns, const std::string& job_name) {
+  std::string key = GangKey(framework, ns, job_name);
+  auto [found, made] = gangs.try_emplace(key);
+  if (made) {
+    found->second.key = key;
+    found->second.framework = &framework;
+    found->second.ns = ns;
+    found->second.job_name = job_name;
+  }
+  return found->second;
+}
+
+void TakeIn(World& world, const Observed& observed) {
+  if (observed.object == nullptr || !observed.object->is_object()) return;
+  const kube::Resource* resource = observed.resource;
+  if (resource == &kube::kPods) return TakeInPod(world, observed);
+  if (resource == &kube::kServices) return TakeInService(world, observed);
+  if (resource == &kube::kGangs) return TakeInGang(world, observed);
+  if (resource == &kube::kNodes) {
+    return TakeInNode(world, observed);
+  }
+  if (const jobs::Framework* framework = jobs::FrameworkOf(*resource)) TakeInJob(world, *framework, observed);
+}
+
+void RefreshHeld(World& world, GangState& gang) {
+  std::vector<Hold> now;
+  std::set<std::pair<std::string, int32_t>> seated;  // (role label, index) with a pod of this attempt
+  const api::GangStatus& status = gang.status();
+  for (const auto& [name, pod] : gang.pods) {
+    if (pod->attempt == status.attempt) seated.insert({pod->role, pod->index});
+    if (pod->holds && !pod->node.empty()) now.push_back({pod->node, pod->pod_class});
+  }
+  if (gang.has_seats() && !gang.roles.empty()) {
+    const jobs::Job& job = *gang.job->job();
+    for (const api::NodeSeats& seats : status.placement) {
+      for (const api::RoleRange& range : seats.pods) {
+        for (size_t role = 0; role < job.roles.size(); ++role) {
+          if (job.roles[role].type != range.role) continue;
+          std::string label = RoleLabel(range.role);
+          for (int32_t i = range.first; i <= range.last; ++i) {
+            bool done = gang.succeeded.contains(label + "/" + std::to_string(i));
+            if (!done && !seated.contains({label, i})) now.push_back({seats.node, gang.roles[role].pod_class});
+          }
+        }
+      }
+    }
+  }
+  std::sort(now.begin(), now.end());
+  if (now == gang.held) return;
+  for (const Hold& hold : gang.held) world.Release(hold.node, hold.pod_class);
+  for (const Hold& hold : now) world.Occupy(hold.node, hold.pod_class);
+  gang.held = std::move(now);
+}
+
+void RefreshQueue(World& world, GangState& gang) {
+  auto since = world.waiting_since.find(gang.key);
+  bool listed = since != world.waiting_since.end();
+  bool waits = gang.waiting();
+  if (listed && (!waits || since->second != gang.gang->spec.queued_at)) {
+    world.waiting.erase({since->second, gang.key});
+    world.waiting_since.erase(since);
+    listed = false;
+  }
+  if (waits && !listed) {
+    world.waiting.insert({gang.gang->spec.queued_at, gang.key});
+    world.waiting_since.emplace(gang.key, gang.gang->spec.queued_at);
+  }
+}
+
+}  // namespace lockstep::cluster

@@ -1,0 +1,184 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/gang.h"
+#include "base/time.h"
+#include "cluster/action.h"
+#include "cluster/nodes.h"
+#include "jobs/framework.h"
+#include "kube/model/pod.h"
+
+namespace lockstep::cluster {
+
+// A pod, as far as decisions need it. Shared and never changed, so that copying a World copies pointers.
+struct PodRecord {
+  std::string ns, name, uid, owner_uid;
+  uint64_t resource_version = 0;
+  std::string node;  // "" while unassigned
+  ClassId pod_class = 0;
+  kube::PodPhase phase = kube::PodPhase::kPending;
+  bool deleting = false;
+  bool holds = true;      // still counts against its node (kube::HoldsResources)
+  bool ended = false;     // every container terminated or never started
+  bool started = false;   // some container has run
+  bool permanent = false; // of a DaemonSet or a static pod: it is there on an empty cluster too
+  std::optional<int32_t> exit_code;  // of the first main container that failed
+  int32_t container_restarts = 0;    // of all containers, in place
+  std::string reason, message;       // of the pod's status
+  std::string waiting;               // reason of a main container that waits: ImagePullBackOff, ...
+
+  // Membership by labels; role "" for a pod that is no gang's.
+  std::string gang;  // key of the GangState
+  std::string role;  // lower case, as in the label
+  int32_t index = -1;
+  int64_t attempt = 0;
+};
+using PodPtr = std::shared_ptr<const PodRecord>;
+
+// The user's object: valid or not.
+struct JobRecord {
+  kube::Meta meta;
+  uint64_t resource_version = 0;
+  std::variant<jobs::Job, jobs::InvalidJob> body;
+
+  const jobs::Job* job() const { return std::get_if<jobs::Job>(&body); }
+  const json::Doc& status() const;
+};
+
+// What the dry run of one template showed.
+struct TemplateCheck {
+  // Losing this costs one dry run per template.
+  bool in_flight = false;
+  std::optional<kube::PodNeed> need;  // as admission left the pod
+  std::optional<kube::Status> refusal;
+  MonoTime valid_until{};             // asked again after this
+  int32_t failures = 0;
+};
+
+// One pod's worth of a node that is taken.
+struct Hold {
+  std::string node;
+  ClassId pod_class = 0;
+  friend auto operator<=>(const Hold&, const Hold&) = default;
+};
+
+struct RoleState {
+  ClassId pod_class = 0;
+  kube::PodNeed need;
+  std::string check_key;  // of World::checks
+  bool checked = false;   // `need` is what admission left, not only what the user wrote
+};
+
+// One job with its gang and everything known of both.
+struct GangState {
+  std::string key;  // "pytorchjobs/ns/name"; the order of keys is the order of ties
+  const jobs::Framework* framework = nullptr;
+  std::string ns, job_name;
+
+  // Observed.
+  std::shared_ptr<const JobRecord> job;     // null: never seen or deleted
+  std::shared_ptr<const api::Gang> gang;    // null: not created yet or deleted
+  std::map<std::string, PodPtr> pods;       // by name; all attempts
+  std::map<std::string, std::string> services;  // name to owner uid
+
+  // Assumed: the status write in flight. Decisions read status(), which prefers it.
+  std::optional<api::GangStatus> assumed;
+
+  // Derived from the job and the checks.
+  std::vector<RoleState> roles;
+  // Derived: what this gang's seats and pods hold, as told to Nodes.
+  std::vector<Hold> held;
+
+  // Memory: lost with the process; what that costs stands beside each.
+  std::set<std::string> created;           // pods of the current attempt that existed; a second create of a pod
+                                           // that somebody deleted meanwhile
+  std::set<std::string> succeeded;         // "role/index" seen Succeeded in this attempt; a restart if such a
+                                           // pod is then deleted
+  std::map<std::string, MonoTime> retry_at;  // per touched key; an earlier retry
+  std::map<std::string, int32_t> failures;   // per touched key, in a row
+  std::string create_error;                // the last refusal of a pod's create
+  bool create_refused = false;             // ... and it is permanent: undo the attempt
+  std::optional<MonoTime> last_progress;   // of any member while starting; a longer start timeout
+  std::optional<MonoTime> status_written;  // of the job; an earlier write
+  std::optional<MonoTime> reason_written;  // of the Gang's reason; an earlier write
+  std::string event_reason;                // last event recorded; one event twice
+  bool gang_read = false;                  // Gang read fresh since a pod of a later attempt appeared
+  bool unread = false;                     // a Gang write whose fate a read must still show
+
+  const api::GangStatus& status() const;
+  uint64_t gang_version() const;
+  bool waiting() const;     // wants seats: has a Gang in a phase before Placing, and a live valid job
+  bool has_seats() const;   // Placing, Starting or Running
+};
+
+// Everything the engine knows: a plain value. Copy it to ask "what if".
+struct World {
+  // Observed.
+  Nodes nodes;
+  std::unordered_map<std::string, PodPtr> pods;  // "ns/name"
+  // What is counted on each node name, also on nodes that are not (or no longer) there: a node that comes back
+  // finds its pods on it.
+  struct Occupancy {
+    ClassId pod_class = 0;
+    Tenure tenure = Tenure::kPod;
+    int32_t pods = 0;
+  };
+  std::unordered_map<std::string, std::vector<Occupancy>> occupancy;
+  std::map<std::string, GangState> gangs;        // by GangState::key
+
+  // Assumed: keys of the actions in flight.
+  std::map<std::string, ActionId> in_flight;
+  std::map<ActionId, Action> actions;
+  ActionId next_action = 1;
+
+  // Memory.
+  std::map<std::string, TemplateCheck> checks;  // by RoleState::check_key
+  WallTime last_queued_at{};                    // queue times never tie within one leader's life
+
+  // Work list of the step.
+  std::set<std::string> dirty;
+  std::set<std::pair<MonoTime, std::string>> wakes;  // gangs to look at again
+
+  // The gangs that want seats, in queue order.
+  struct QueueKey {
+    WallTime queued_at;
+    std::string gang;
+    friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
+  };
+  std::set<QueueKey> waiting;
+  QueueKey explained_up_to;  // where the last step stopped explaining
+  // The wall time the key of a waiting gang was made with.
+  std::map<std::string, WallTime> waiting_since;
+
+  void Occupy(const std::string& node, ClassId pod_class, Tenure tenure = Tenure::kPod);
+  void Release(const std::string& node, ClassId pod_class, Tenure tenure = Tenure::kPod);
+
+  GangState& GangAt(const jobs::Framework& framework, const std::string& ns, const std::string& job_name);
+  void Touch(const std::string& gang) { dirty.insert(gang); }
+  void WakeAt(MonoTime when, const std::string& gang) { wakes.emplace(when, gang); }
+  bool InFlight(const std::string& touches) const { return in_flight.contains(touches); }
+};
+
+// Takes one object into the World: parses it, moves counts and memberships, touches the gangs it concerns. An
+// object older than the one already known is ignored (a watch can be behind the answers to our own writes).
+void TakeIn(World& world, const Observed& observed);
+
+// Brings `held` of a gang up to date with its seats and pods.
+void RefreshHeld(World& world, GangState& gang);
+// Puts the gang into or out of the queue.
+void RefreshQueue(World& world, GangState& gang);
+
+// "pytorchjobs/ns/name"
+std::string GangKey(const jobs::Framework& framework, std::string_view ns, std::string_view job_name);
+// The lower-case form of a role's type, as in labels and names.
+std::string RoleLabel(std::string_view type);
+uint64_t ParseVersion(std::string_view resource_version);
+
+}  // namespace lockstep::cluster

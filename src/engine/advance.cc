@@ -1,0 +1,295 @@
+#include "engine/advance.h"
+
+#include "engine/job_status.h"
+#include "engine/leftovers.h"
+#include "engine/limits.h"
+#include "engine/roles.h"
+#include "engine/seats.h"
+
+namespace lockstep::engine {
+
+using api::GangPhase;
+using api::GangStatus;
+using cluster::GangState;
+
+namespace {
+
+bool IsTrue(const json::Doc& status, std::string_view type) {
+  const json::Doc* conditions = json::Find(status, "conditions");
+  if (conditions == nullptr || !conditions->is_array()) return false;
+  return std::any_of(conditions->begin(), conditions->end(), [&](const json::Doc& condition) {
+    return json::GetString(condition, "type") == type && json::GetString(condition, "status") == "True";
+  });
+}
+
+void CreateGang(Draft& draft, GangState& gang) {
+  const jobs::Job& job = *gang.job->job();
+  api::GangSpec spec;
+  spec.job = {gang.framework->resource().ApiVersion(), std::string(gang.framework->resource().kind), job.meta.name,
+              job.meta.uid};
+  // Never equal within one leader's life, so that first-in first-out is exact.
+  WallTime& last = draft.world.last_queued_at;
+  spec.queued_at = last = std::max(draft.now.wall, last + Duration(1));
+  for (const jobs::Role& role : job.roles) spec.roles.push_back({role.type, role.replicas, role.replicas});
+  kube::Request request;
+  request.verb = kube::Verb::kCreate;
+  request.resource = &kube::kGangs;
+  request.ns = gang.ns;
+  request.body = json::Dump(api::NewGangDoc(gang.ns, spec));
+  draft.Emit(cluster::ActionKind::kCreateGang, gang, GangObjectKey(gang), std::move(request));
+}
+
+// Gives all seats back and queues the gang again after a back-off. Its pods become stale with this write and
+// are deleted; the attempt number stays used.
+void Undo(Draft& draft, GangState& gang, api::GangReason reason) {
+  GangStatus next = gang.status();
+  next.phase = GangPhase::kQueued;
+  next.placement.clear();
+  ++next.start_failures;
+  next.not_before = draft.now.wall + Backoff(kFirstAttemptBackoff, kLongestAttemptBackoff, next.start_failures,
+                                             gang.job->meta.uid);
+  next.reason = std::move(reason);
+  draft.Record(gang, "Warning", next.reason.code, next.reason.message);
+  draft.WriteGang(gang, std::move(next));
+}
+
+// A kubelet refused a pod that was assigned to it: not the job's fault, so nothing is counted. The node is barred
+// for this gang for a growing time and the gang is placed again at once.
+void BarAndUndo(Draft& draft, GangState& gang, const cluster::PodRecord& pod) {
+  GangStatus next = gang.status();
+  api::BarredNode* barred = nullptr;
+  for (api::BarredNode& b : next.barred) {
+    if (b.node == pod.node) barred = &b;
+  }
+  if (barred == nullptr) barred = &next.barred.emplace_back(api::BarredNode{pod.node, {}, 0, ""});
+  ++barred->times;
+  barred->until = draft.now.wall + Backoff(kFirstBar, kLongestBar, barred->times, gang.job->meta.uid);
+  barred->reason = pod.reason;
+  next.phase = GangPhase::kQueued;
+  next.placement.clear();
+  next.reason = {"RefusedByNode", "node " + pod.node + " refused pod " + pod.name + ": " + pod.reason};
+  draft.Record(gang, "Warning", next.reason.code, next.reason.message);
+  draft.WriteGang(gang, std::move(next));
+}
+
+void Restart(Draft& draft, GangState& gang, const Members& members, size_t failed_role) {
+  const jobs::Job& job = *gang.job->job();
+  const std::string& role = job.roles[failed_role].type;
+  GangStatus next = gang.status();
+  if (job.run_policy.backoff_limit && next.policy_restarts >= *job.run_policy.backoff_limit) {
+    jobs::JobFacts facts{&gang.status(), members.counts, jobs::Verdict::kFailed, failed_role,
+                         "Job `" + job.meta.name + "` has failed because it has reached the specified backoff limit"};
+    return WriteJobStatus(draft, gang, facts);
+  }
+  next.phase = GangPhase::kRestarting;
+  ++next.policy_restarts;
+  next.placement.clear();
+  next.reason = {"Restarting", "a " + role + " pod failed; all pods are restarted together"};
+  draft.WriteGang(gang, std::move(next));
+}
+
+// Restarting: the old pods go, then the gang queues again with its old place in the order.
+void AdvanceRestart(Draft& draft, GangState& gang) {
+  jobs::JobFacts facts{&gang.status(), {}, jobs::Verdict::kRestart, 0, ""};
+  WriteJobStatus(draft, gang, facts);
+  if (!RemoveStalePods(draft, gang)) return;
+  GangStatus next = gang.status();
+  next.phase = GangPhase::kQueued;
+  next.not_before = draft.now.wall + Backoff(kFirstAttemptBackoff, kLongestAttemptBackoff, next.policy_restarts,
+                                             gang.job->meta.uid);
+  draft.WriteGang(gang, std::move(next));
+}
+
+// A seat that a late write took although somebody else has it now: no pod may be created on it.
+bool Overcommitted(const Draft& draft, const GangState& gang) {
+  const cluster::Nodes& nodes = draft.world.nodes;
+  for (const api::NodeSeats& seats : gang.status().placement) {
+    std::optional<cluster::NodeId> node = nodes.Find(seats.node);
+    if (!node) return true;
+    for (const cluster::RoleState& role : gang.roles) {
+      for (const auto& [resource, amount] : role.need.requests) {
+        if (nodes.Used(*node, resource) > nodes.Allocatable(*node, resource)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Placing and Starting end: with Running, or by giving the seats back. True if an end came.
+bool EndStart(Draft& draft, GangState& gang, const Members& members) {
+  WallTime since = gang.status().phase_since.value_or(draft.now.wall);
+  if (gang.create_refused) {
+    Undo(draft, gang, {"PodsRefused", "the API server refused a pod: " + gang.create_error});
+    return true;
+  }
+  bool all_exist = members.existing == members.wanted;
+  if (!all_exist && draft.now.wall >= since + kPlaceTimeout) {
+    std::string why = gang.create_error.empty() ? "no answer from the API server" : gang.create_error;
+    Undo(draft, gang, {"PlaceTimeout", "not all pods could be created within 30s: " + why});
+    return true;
+  }
+  if (!all_exist) {
+    draft.WakeAt(since + kPlaceTimeout, gang);
+    return false;
+  }
+  MonoTime progress = gang.last_progress.value_or(draft.now.mono);
+  gang.last_progress = progress;
+  bool others_wait = !draft.world.waiting.empty();
+  Duration limit = members.broken != nullptr && others_wait ? kStartErrorTimeout : kStartTimeout;
+  if (draft.now.mono >= progress + limit) {
+    std::string why = members.broken == nullptr ? std::to_string(members.running) + " of " +
+                                                      std::to_string(members.wanted) + " pods run"
+                                                : "pod " + members.broken->name + ": " + members.broken->waiting;
+    Undo(draft, gang, {"StartTimeout", "no progress for " + FormatDuration(limit) + ": " + why});
+    return true;
+  }
+  draft.world.WakeAt(progress + limit, gang.key);
+  return false;
+}
+
+void AdvanceStart(Draft& draft, GangState& gang, const Members& members) {
+  GangStatus next = gang.status();
+  if (members.running + members.succeeded == members.wanted) {
+    next.phase = GangPhase::kRunning;
+    next.start_failures = 0;
+    next.not_before.reset();
+    next.barred.clear();
+    next.reason = {"Running", "all " + std::to_string(members.wanted) + " pods run"};
+    draft.WriteGang(gang, std::move(next));
+    return;
+  }
+  if (EndStart(draft, gang, members)) return;
+  if (members.existing == 0 && Overcommitted(draft, gang)) {
+    return Undo(draft, gang, {"SeatsTaken", "a seat of the placement was taken before its pod was created"});
+  }
+  bool complete = CreateMembers(draft, gang, members);
+  if (!complete || next.phase != GangPhase::kPlacing) return;
+  WallTime due = next.phase_since.value_or(draft.now.wall) + kQuickStart;
+  if (draft.now.wall < due) return draft.WakeAt(due, gang);
+  next.phase = GangPhase::kStarting;
+  next.reason = {"Starting", "all " + std::to_string(members.wanted) + " pods exist, " +
+                                 std::to_string(members.running) + " run"};
+  draft.WriteGang(gang, std::move(next));
+}
+
+// A rank that existed in this attempt and is gone has failed; so has one that never came while all should run.
+std::optional<size_t> VanishedRole(const GangState& gang, const Members& members) {
+  if (members.vanished == 0 && gang.status().phase != GangPhase::kRunning) return {};
+  const jobs::Job& job = *gang.job->job();
+  for (size_t role = 0; role < job.roles.size(); ++role) {
+    std::string label = cluster::RoleLabel(job.roles[role].type);
+    for (size_t i = 0; i < members.pods[role].size(); ++i) {
+      std::string id = label + "/" + std::to_string(i);
+      if (members.pods[role][i] != nullptr || gang.succeeded.contains(id)) continue;
+      if (gang.created.contains(id) || gang.status().phase == GangPhase::kRunning) return role;
+    }
+  }
+  return {};
+}
+
+bool PastBackoffLimit(const jobs::Job& job, const Members& members) {
+  if (!job.run_policy.backoff_limit || members.container_restarts == 0) return false;
+  return members.container_restarts >= *job.run_policy.backoff_limit;
+}
+
+void AdvanceSeated(Draft& draft, GangState& gang) {
+  const jobs::Job& job = *gang.job->job();
+  RemoveStalePods(draft, gang);
+  Members members = CountMembers(gang);
+  size_t failed_role = 0;
+  jobs::Verdict verdict = job.framework->Judge(job, members.counts, &failed_role);
+  std::string failure;
+  if (verdict == jobs::Verdict::kGoesOn && PastBackoffLimit(job, members)) {
+    verdict = jobs::Verdict::kFailed;
+    failure = "Job `" + job.meta.name + "` has failed because it has reached the specified backoff limit";
+  }
+  bool over = verdict == jobs::Verdict::kSucceeded || verdict == jobs::Verdict::kFailed;
+  if (!over && members.refused != nullptr) return BarAndUndo(draft, gang, *members.refused);
+  if (!over) {
+    if (std::optional<size_t> vanished = VanishedRole(gang, members)) {
+      return Restart(draft, gang, members, *vanished);
+    }
+    if (verdict == jobs::Verdict::kRestart) return Restart(draft, gang, members, failed_role);
+  }
+  if (over || gang.status().phase == GangPhase::kRunning) {
+    jobs::JobFacts facts{&gang.status(), members.counts, verdict, failed_role, failure};
+    WriteJobStatus(draft, gang, facts);
+  }
+  if (over) return;
+  if (gang.status().phase == GangPhase::kRunning) return CreateOtherServices(draft, gang);
+  AdvanceStart(draft, gang, members);
+}
+
+void AdvanceWaiting(Draft& draft, GangState& gang) {
+  const jobs::Job& job = *gang.job->job();
+  RemoveStalePods(draft, gang);
+  if (gang.status().not_before && *gang.status().not_before > draft.now.wall) {
+    draft.WakeAt(*gang.status().not_before, gang);
+  }
+  for (const api::BarredNode& barred : gang.status().barred) {
+    if (barred.until > draft.now.wall) draft.WakeAt(barred.until, gang);
+  }
+  std::vector<api::GangRole> wanted;
+  for (const jobs::Role& role : job.roles) wanted.push_back({role.type, role.replicas, role.replicas});
+  if (wanted != gang.gang->spec.roles) {
+    kube::Request request;
+    request.verb = kube::Verb::kPatch;
+    request.resource = &kube::kGangs;
+    request.ns = gang.ns;
+    request.name = gang.gang->meta.name;
+    api::GangSpec spec = gang.gang->spec;
+    spec.roles = wanted;
+    request.body = json::Dump(
+        json::Doc{{"metadata", {{"resourceVersion", gang.gang->meta.resource_version}}},
+                  {"spec", {{"roles", api::NewGangDoc(gang.ns, spec)["spec"]["roles"]}}}});
+    draft.Emit(cluster::ActionKind::kWriteGang, gang, GangObjectKey(gang), std::move(request));
+  }
+}
+
+// A finished job stays finished; its Gang follows it.
+void AdvanceFinished(Draft& draft, GangState& gang) {
+  CleanUp(draft, gang);
+  if (gang.gang == nullptr) return;
+  bool succeeded = IsTrue(gang.job->status(), "Succeeded");
+  GangStatus next = gang.status();
+  next.phase = succeeded ? GangPhase::kSucceeded : GangPhase::kFailed;
+  next.reason = succeeded ? api::GangReason{"Succeeded", "the job succeeded"}
+                          : api::GangReason{"Failed", "the job failed"};
+  if (next.phase != gang.status().phase) draft.WriteGang(gang, std::move(next));
+}
+
+}  // namespace
+
+void AdvanceGang(Draft& draft, GangState& gang) {
+  if (gang.unread) {
+    draft.ReadGang(gang);
+    return;
+  }
+  RemoveOrphans(draft, gang);
+  if (gang.job == nullptr || gang.job->meta.deleted_at) return;
+  const jobs::Job* job = gang.job->job();
+  if (job == nullptr) return RejectJob(draft, gang);
+  if (!job->ours()) return;
+  DeriveRoles(draft, gang);
+  if (jobs::Finished(gang.job->status())) return AdvanceFinished(draft, gang);
+  if (gang.gang == nullptr) return CreateGang(draft, gang);
+  if (gang.gang->spec.job.uid != job->meta.uid) return;  // the old job's Gang is being deleted
+  switch (gang.status().phase) {
+    case GangPhase::kQueued:
+    case GangPhase::kChecking:
+      return AdvanceWaiting(draft, gang);
+    case GangPhase::kPlacing:
+    case GangPhase::kStarting:
+    case GangPhase::kRunning:
+      if (gang.assumed) return;  // nothing is created or judged before the record is written
+      return AdvanceSeated(draft, gang);
+    case GangPhase::kRestarting:
+      if (gang.assumed) return;
+      return AdvanceRestart(draft, gang);
+    case GangPhase::kSucceeded:
+    case GangPhase::kFailed:
+      return;
+  }
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,179 @@
+#include "engine/answers.h"
+
+#include "engine/limits.h"
+
+namespace lockstep::engine {
+
+using cluster::Action;
+using cluster::ActionDone;
+using cluster::ActionKind;
+using cluster::GangState;
+using cluster::TemplateCheck;
+using cluster::World;
+
+namespace {
+
+void RetryLater(Draft& draft, GangState& gang, const std::string& key, std::optional<Duration> asked = {}) {
+  int32_t times = ++gang.failures[key];
+  Duration wait = Backoff(kFirstRetry, kLongestRetry, times, key);
+  if (asked) wait = std::min<Duration>(std::max(wait, *asked), kPlaceTimeout);
+  gang.retry_at[key] = draft.now.mono + wait;
+  draft.world.WakeAt(draft.now.mono + wait, gang.key);
+}
+
+void Observe(World& world, const kube::Resource& resource, const json::DocPtr& object, bool gone = false) {
+  if (object != nullptr) cluster::TakeIn(world, {&resource, object, gone});
+}
+
+void AfterGangWrite(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
+  if (done.status.ok()) {
+    Observe(draft.world, kube::kGangs, done.object);
+    gang.assumed.reset();
+    gang.failures.erase(action.touches);
+    return;
+  }
+  bool doubtful = done.status.unknown() || done.status.code >= 500;
+  if (doubtful || done.status.conflict() || done.status.already_exists()) {
+    // In doubt the seats stay assumed until a read shows whether the write was applied.
+    if (!doubtful) gang.assumed.reset();
+    gang.unread = !draft.ReadGang(gang);
+    return;
+  }
+  gang.assumed.reset();
+  if (done.status.not_found()) gang.gang = nullptr;  // deleted: it is created anew
+  RetryLater(draft, gang, action.touches, done.status.retry_after);
+}
+
+void AfterGangRead(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
+  if (done.status.ok()) {
+    Observe(draft.world, kube::kGangs, done.object);
+    gang.assumed.reset();
+    gang.gang_read = true;
+    gang.unread = false;
+    gang.failures.erase(action.touches);
+  } else if (done.status.not_found()) {
+    gang.gang = nullptr;
+    gang.assumed.reset();
+    gang.gang_read = true;
+    gang.unread = false;
+  } else {
+    RetryLater(draft, gang, action.touches, done.status.retry_after);
+    gang.unread = true;
+  }
+}
+
+void AfterCheck(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
+  TemplateCheck& check = draft.world.checks[action.touches];
+  check.in_flight = false;
+  if (done.status.ok() && done.object != nullptr) {
+    Result<kube::PodNeed> need = kube::ParsePodNeed(*done.object);
+    check.refusal.reset();
+    check.failures = 0;
+    check.valid_until = draft.now.mono + kCheckValid;
+    if (need.ok()) {
+      check.need = *need;
+    } else {
+      check.refusal = kube::ErrorStatus(422, "Invalid", need.error().message);
+    }
+  } else if (done.status.transient() || done.status.unknown()) {
+    // Webhooks that cannot serve a dry run mean "unknown", not "refused".
+    ++check.failures;
+    check.valid_until = draft.now.mono + Backoff(kFirstRetry, kLongestRetry, check.failures, action.touches);
+  } else {
+    ++check.failures;
+    check.refusal = done.status;
+    check.valid_until = draft.now.mono + Backoff(kRefusalValid, kLongestAttemptBackoff, check.failures, action.touches);
+  }
+  draft.world.WakeAt(check.valid_until, gang.key);
+  for (auto& [key, state] : draft.world.gangs) {
+    for (const cluster::RoleState& role : state.roles) {
+      if (role.check_key == action.touches) draft.world.Touch(key);
+    }
+  }
+}
+
+void AfterPodCreate(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
+  if (done.status.ok()) {
+    Observe(draft.world, kube::kPods, done.object);
+    gang.failures.erase(action.touches);
+    gang.last_progress = draft.now.mono;
+    return;
+  }
+  if (done.status.already_exists()) return RetryLater(draft, gang, action.touches);
+  gang.create_error = done.status.message;
+  if (!done.status.transient() && !done.status.unknown()) gang.create_refused = true;
+  RetryLater(draft, gang, action.touches, done.status.retry_after);
+}
+
+void AfterPodDelete(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
+  auto known = draft.world.pods.find(action.touches.substr(std::string_view("pods/").size()));
+  if (done.status.not_found() && known != draft.world.pods.end() &&
+      known->second->uid == action.request.precondition_uid) {
+    auto gone = std::make_shared<json::Doc>(json::Doc{{"metadata",
+                                                       {{"namespace", known->second->ns},
+                                                        {"name", known->second->name},
+                                                        {"uid", known->second->uid},
+                                                        {"resourceVersion", std::to_string(known->second->resource_version)}}}});
+    return Observe(draft.world, kube::kPods, gone, /*gone=*/true);
+  }
+  // On success the watch shows what became of the pod; until then it isn't deleted again.
+  RetryLater(draft, gang, action.touches, done.status.retry_after);
+  if (done.status.ok()) gang.retry_at[action.touches] = draft.now.mono + kLongestRetry;
+}
+
+void AfterServiceCreate(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
+  if (done.status.ok()) return Observe(draft.world, kube::kServices, done.object);
+  gang.create_error = done.status.message;
+  if (!done.status.transient() && !done.status.unknown() && !done.status.already_exists()) gang.create_refused = true;
+  RetryLater(draft, gang, action.touches, done.status.retry_after);
+}
+
+void AfterJobStatus(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
+  if (done.status.ok()) {
+    Observe(draft.world, gang.framework->resource(), done.object);
+    gang.failures.erase(action.touches);
+    gang.status_written = draft.now.mono;
+    return;
+  }
+  RetryLater(draft, gang, action.touches, done.status.retry_after);
+}
+
+}  // namespace
+
+void TakeInAnswer(Draft& draft, const ActionDone& done) {
+  World& world = draft.world;
+  auto found = world.actions.find(done.id);
+  if (found == world.actions.end()) return;  // sent by an earlier leader of this process
+  Action action = std::move(found->second);
+  world.actions.erase(found);
+  world.in_flight.erase(action.touches);
+  auto state = world.gangs.find(action.gang);
+  if (state == world.gangs.end()) return;
+  GangState& gang = state->second;
+  world.Touch(gang.key);
+  switch (action.kind) {
+    case ActionKind::kCreateGang:
+    case ActionKind::kWriteGang:
+      return AfterGangWrite(draft, gang, action, done);
+    case ActionKind::kReadGang:
+      return AfterGangRead(draft, gang, action, done);
+    case ActionKind::kCheckTemplate:
+      return AfterCheck(draft, gang, action, done);
+    case ActionKind::kCreatePod:
+      return AfterPodCreate(draft, gang, action, done);
+    case ActionKind::kDeletePod:
+      return AfterPodDelete(draft, gang, action, done);
+    case ActionKind::kCreateService:
+      return AfterServiceCreate(draft, gang, action, done);
+    case ActionKind::kWriteJobStatus:
+      return AfterJobStatus(draft, gang, action, done);
+    case ActionKind::kDeleteService:
+    case ActionKind::kDeleteGang:
+      if (!done.status.ok() || action.kind == ActionKind::kDeleteGang) RetryLater(draft, gang, action.touches);
+      return;
+    case ActionKind::kRecordEvent:
+      return;
+  }
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,116 @@
+#include "engine/explain_waiting.h"
+
+#include "engine/job_status.h"
+#include "engine/limits.h"
+#include "engine/place_gangs.h"
+#include "engine/roles.h"
+#include "explain/reason.h"
+#include "gang/place.h"
+
+namespace lockstep::engine {
+
+using cluster::GangState;
+using cluster::World;
+
+namespace {
+
+// Who holds how much of a resource, largest first, equal ones by name.
+std::vector<explain::Holder> Holders(const World& world, const std::string& resource) {
+  std::vector<explain::Holder> holders;
+  for (const auto& [key, gang] : world.gangs) {
+    kube::Amount amount = 0;
+    for (const cluster::Hold& hold : gang.held) {
+      const kube::Resources& requests = world.nodes.pod_class(hold.pod_class).need.requests;
+      if (auto found = requests.find(resource); found != requests.end()) {
+        amount = kube::AddAmounts(amount, found->second);
+      }
+    }
+    if (amount > 0) holders.push_back({gang.job_name, amount});
+  }
+  std::stable_sort(holders.begin(), holders.end(), [](const auto& a, const auto& b) { return a.amount > b.amount; });
+  return holders;
+}
+
+// One answer per distinct need in a step: a hundred alike jobs wait for the same reason.
+class Reasons {
+ public:
+  explicit Reasons(Draft& draft) : draft_(draft) {}
+
+  api::GangReason For(const GangState& gang) {
+    if (std::optional<api::GangReason> held = HeldBack(draft_.world, gang, draft_.now)) return *held;
+    gang::Need need = NeedOf(gang);
+    std::vector<cluster::NodeId> barred = BarredNow(draft_.world, gang, draft_.now);
+    std::vector<int64_t> key;
+    for (const gang::RoleNeed& role : need.roles) {
+      key.push_back(role.pod_class);
+      key.push_back(role.count);
+    }
+    key.insert(key.end(), barred.begin(), barred.end());
+    auto [found, fresh] = known_.try_emplace(std::move(key));
+    if (fresh) found->second = Explain(need, barred);
+    return found->second;
+  }
+
+ private:
+  api::GangReason Explain(const gang::Need& need, const std::vector<cluster::NodeId>& barred) {
+    World& world = draft_.world;
+    if (!gang::IsPossible(world.nodes, need)) {
+      auto empty = gang::PlaceOnEmpty(world.nodes, need);
+      if (const auto* no_fit = std::get_if<gang::NoFit>(&empty)) {
+        gang::NoFit never = *no_fit;
+        never.never = true;
+        return explain::ExplainNoFit(never, {});
+      }
+    }
+    auto placed = gang::Place(world.nodes, need, barred);
+    const auto* no_fit = std::get_if<gang::NoFit>(&placed);
+    if (no_fit == nullptr) return {"WaitingItsTurn", "would fit now; jobs that came earlier are placed first"};
+    std::vector<explain::Holder> holders;
+    if (no_fit->shortest) holders = Holders(world, no_fit->shortest->resource);
+    return explain::ExplainNoFit(*no_fit, holders);
+  }
+
+  Draft& draft_;
+  std::map<std::vector<int64_t>, api::GangReason> known_;
+};
+
+void Explain(Draft& draft, GangState& gang, const api::GangReason& reason) {
+  const api::GangReason& written = gang.status().reason;
+  bool new_code = reason.code != written.code;
+  bool due = !gang.reason_written || draft.now.mono >= *gang.reason_written + kReasonInterval;
+  if (reason != written && (new_code || due)) {
+    api::GangStatus next = gang.status();
+    next.reason = reason;
+    next.needs = TotalNeed(gang);
+    if (draft.WriteGang(gang, std::move(next))) gang.reason_written = draft.now.mono;
+  } else if (reason != written) {
+    draft.world.WakeAt(*gang.reason_written + kReasonInterval, gang.key);
+  }
+  // The job hears of it when the Gang has it on record.
+  if (gang.assumed || gang.status().reason.code.empty()) return;
+  jobs::JobFacts facts{&gang.status(), {}, jobs::Verdict::kGoesOn, 0, ""};
+  WriteJobStatus(draft, gang, facts);
+  draft.Record(gang, gang.status().reason.code == "Impossible" ? "Warning" : "Normal", gang.status().reason.code,
+               gang.status().reason.message);
+}
+
+}  // namespace
+
+void ExplainWaiting(Draft& draft) {
+  World& world = draft.world;
+  if (world.waiting.empty()) return;
+  Reasons reasons(draft);
+  auto next = world.waiting.upper_bound(world.explained_up_to);
+  size_t looks = std::min(kReasonsPerStep, world.waiting.size());
+  for (size_t i = 0; i < looks; ++i, ++next) {
+    if (next == world.waiting.end()) next = world.waiting.begin();
+    world.explained_up_to = *next;
+    GangState& gang = world.gangs.at(next->gang);
+    api::GangReason reason = reasons.For(gang);
+    // A check lasts milliseconds: it is told only when something else was told before.
+    if (reason.code == "Checking" && gang.status().reason.code.empty()) continue;
+    Explain(draft, gang, reason);
+  }
+}
+
+}  // namespace lockstep::engine

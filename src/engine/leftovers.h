@@ -1,0 +1,21 @@
+#pragma once
+
+#include "engine/draft.h"
+
+namespace lockstep::engine {
+
+// Deletes one pod, by UID, with the grace its own spec asks for; nothing if it is being deleted already.
+void DeletePod(Draft& draft, cluster::GangState& gang, const cluster::PodRecord& pod);
+
+// Removes what a job that is gone (or was replaced by one of the same name) left behind. A garbage collector
+// would do it too, but not on every ground, and our pods hold seats meanwhile.
+void RemoveOrphans(Draft& draft, cluster::GangState& gang);
+
+// Deletes the pods of this job that the record does not explain: another attempt than the recorded one, or any
+// while no placement is in force. True when none is left (a new attempt may start then).
+bool RemoveStalePods(Draft& draft, cluster::GangState& gang);
+
+// A finished job: keeps, or deletes by cleanPodPolicy, what is left of it.
+void CleanUp(Draft& draft, cluster::GangState& gang);
+
+}  // namespace lockstep::engine

@@ -1,0 +1,97 @@
+#include "engine/place_gangs.h"
+
+#include "engine/roles.h"
+#include "gang/place.h"
+
+namespace lockstep::engine {
+
+using cluster::GangState;
+using cluster::World;
+
+namespace {
+
+bool OldPodsLeft(const GangState& gang) {
+  return std::any_of(gang.pods.begin(), gang.pods.end(),
+                     [&](const auto& entry) { return entry.second->owner_uid == gang.job->meta.uid; });
+}
+
+// The placement as it is recorded: grouped by node, the pods of a role as index ranges.
+std::vector<api::NodeSeats> Record(const World& world, const GangState& gang, const gang::Placement& placement) {
+  const jobs::Job& job = *gang.job->job();
+  std::vector<api::NodeSeats> record;
+  for (const gang::Seats& seats : placement.seats) {
+    const std::string& node = world.nodes.name(seats.node);
+    if (record.empty() || record.back().node != node) record.push_back({node, {}});
+    record.back().pods.push_back(
+        {job.roles[static_cast<size_t>(seats.role)].type, seats.first, seats.first + seats.count - 1});
+  }
+  return record;
+}
+
+void WritePlacement(Draft& draft, GangState& gang, const gang::Placement& placement) {
+  api::GangStatus next = gang.status();
+  next.phase = api::GangPhase::kPlacing;
+  ++next.attempt;
+  next.placement = Record(draft.world, gang, placement);
+  next.needs = TotalNeed(gang);
+  next.phase_since = draft.now.wall;
+  next.reason = {"Placing", "all " + std::to_string(gang.job->job()->pods()) + " pods have seats on " +
+                                std::to_string(next.placement.size()) +
+                                (next.placement.size() == 1 ? " node" : " nodes")};
+  std::string message = next.reason.message + ", attempt " + std::to_string(next.attempt);
+  gang.created.clear();
+  gang.succeeded.clear();
+  gang.create_error.clear();
+  gang.create_refused = false;
+  gang.last_progress.reset();
+  gang.gang_read = false;
+  if (draft.WriteGang(gang, std::move(next))) draft.Record(gang, "Normal", "Placed", message);
+}
+
+}  // namespace
+
+std::optional<api::GangReason> HeldBack(const World& world, const GangState& gang, Now now) {
+  const jobs::Job& job = *gang.job->job();
+  if (job.run_policy.suspend) return api::GangReason{"Suspended", "the job is suspended"};
+  if (const kube::Status* refusal = RefusedTemplate(world, gang)) {
+    return api::GangReason{"AdmissionRefused", "the API server refuses its pods: " + refusal->message};
+  }
+  if (!RolesChecked(world, gang)) return api::GangReason{"Checking", "its pods are being checked by a dry run"};
+  if (OldPodsLeft(gang)) return api::GangReason{"OldPodsLeft", "pods of the last attempt are still ending"};
+  const api::GangStatus& status = gang.status();
+  if (status.not_before && *status.not_before > now.wall) {
+    api::GangReason reason = status.reason;  // what it backs off from
+    if (reason.code.empty()) reason = {"BackingOff", "backing off after a failed start"};
+    return reason;
+  }
+  return {};
+}
+
+std::vector<cluster::NodeId> BarredNow(const World& world, const GangState& gang, Now now) {
+  std::vector<cluster::NodeId> barred;
+  for (const api::BarredNode& node : gang.status().barred) {
+    std::optional<cluster::NodeId> id = world.nodes.Find(node.node);
+    if (id && node.until > now.wall) barred.push_back(*id);
+  }
+  return barred;
+}
+
+void PlaceGangs(Draft& draft) {
+  World& world = draft.world;
+  for (auto next = world.waiting.begin(); next != world.waiting.end();) {
+    GangState& gang = world.gangs.at(next->gang);
+    ++next;  // a placed gang leaves the queue
+    if (HeldBack(world, gang, draft.now)) continue;
+    gang::Need need = NeedOf(gang);
+    std::vector<cluster::NodeId> barred = BarredNow(world, gang, draft.now);
+    if (!gang::Fits(world.nodes, need, barred)) {
+      if (!gang::IsPossible(world.nodes, need)) continue;
+      return;
+    }
+    if (world.InFlight(GangObjectKey(gang))) return;  // its turn comes with the answer; nobody overtakes it
+    std::variant<gang::Placement, gang::NoFit> placed = gang::Place(world.nodes, need, barred);
+    if (const auto* placement = std::get_if<gang::Placement>(&placed)) WritePlacement(draft, gang, *placement);
+  }
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+
+#include "engine/draft.h"
+
+namespace lockstep::engine {
+
+// Why this gang may not start now although it might fit: suspended, backing off, its template refused or not
+// checked yet, pods of an older attempt left. Nothing if it may.
+std::optional<api::GangReason> HeldBack(const cluster::World& world, const cluster::GangState& gang, Now now);
+
+// Nodes that refused this gang and are barred for it still.
+std::vector<cluster::NodeId> BarredNow(const cluster::World& world, const cluster::GangState& gang, Now now);
+
+// Walks the queue in order and writes down a placement for each gang that fits whole. Stops at the first gang
+// that may start and does not fit: nobody overtakes it, so it starts when what it waits for is free. Gangs that
+// are held back, or impossible on this cluster even when empty, stop nobody.
+void PlaceGangs(Draft& draft);
+
+}  // namespace lockstep::engine

@@ -1,0 +1,107 @@
+#include "engine/roles.h"
+
+#include "base/hash.h"
+#include "engine/limits.h"
+
+namespace lockstep::engine {
+
+using cluster::GangState;
+using cluster::RoleState;
+using cluster::TemplateCheck;
+
+namespace {
+
+// What admission may look at, without what differs from job to job: the same template in the same namespace is
+// checked once.
+std::string CheckKey(const GangState& gang, const jobs::Job& job, size_t role) {
+  std::string text = gang.framework->resource().ApiVersion() + "/" + job.roles[role].type + "/" +
+                     job.roles[role].restart_policy + "/" + json::Dump(*job.roles[role].pod_template);
+  return "checks/" + gang.ns + "/" + std::to_string(StableHash(text)) + "-" + std::to_string(text.size());
+}
+
+json::Doc DryRunPod(const jobs::Job& job, size_t role) {
+  json::Doc pod = job.framework->PodFor(job, role, 0);
+  pod["metadata"]["generateName"] = json::GetString(pod, "metadata.name").substr(0, 50) + "-check-";
+  pod["metadata"].erase("name");
+  return pod;
+}
+
+void Check(Draft& draft, GangState& gang, const jobs::Job& job, size_t role) {
+  TemplateCheck& check = draft.world.checks[gang.roles[role].check_key];
+  if (check.in_flight || draft.now.mono < check.valid_until) return;
+  kube::Request request;
+  request.verb = kube::Verb::kCreate;
+  request.resource = &kube::kPods;
+  request.ns = gang.ns;
+  request.dry_run = true;
+  request.body = json::Dump(DryRunPod(job, role));
+  check.in_flight =
+      draft.Emit(cluster::ActionKind::kCheckTemplate, gang, gang.roles[role].check_key, std::move(request));
+}
+
+void AdoptCheck(Draft& draft, GangState& gang, RoleState& role) {
+  auto found = draft.world.checks.find(role.check_key);
+  if (found == draft.world.checks.end()) return;
+  const TemplateCheck& check = found->second;
+  role.checked = check.need.has_value() || (!check.refusal && check.failures >= kUnansweredChecks);
+  if (!check.need || *check.need == role.need) return;
+  role.need = *check.need;
+  role.pod_class = draft.world.nodes.Class(role.need);
+  cluster::RefreshHeld(draft.world, gang);
+}
+
+}  // namespace
+
+void DeriveRoles(Draft& draft, GangState& gang) {
+  const jobs::Job& job = *gang.job->job();
+  if (gang.roles.size() != job.roles.size()) {
+    gang.roles.assign(job.roles.size(), RoleState{});
+    for (size_t role = 0; role < job.roles.size(); ++role) {
+      RoleState& state = gang.roles[role];
+      Result<kube::PodNeed> need = kube::ParsePodNeed(job.framework->PodFor(job, role, 0));
+      if (need.ok()) state.need = *need;  // validation has refused what can't be read
+      state.pod_class = draft.world.nodes.Class(state.need);
+      state.check_key = CheckKey(gang, job, role);
+    }
+  }
+  for (size_t role = 0; role < job.roles.size(); ++role) {
+    AdoptCheck(draft, gang, gang.roles[role]);
+    if (gang.waiting() && !job.run_policy.suspend) Check(draft, gang, job, role);
+  }
+}
+
+bool RolesChecked(const cluster::World&, const GangState& gang) {
+  return !gang.roles.empty() &&
+         std::all_of(gang.roles.begin(), gang.roles.end(), [](const RoleState& r) { return r.checked; });
+}
+
+const kube::Status* RefusedTemplate(const cluster::World& world, const GangState& gang) {
+  for (const RoleState& role : gang.roles) {
+    auto found = world.checks.find(role.check_key);
+    if (found != world.checks.end() && found->second.refusal) return &*found->second.refusal;
+  }
+  return nullptr;
+}
+
+gang::Need NeedOf(const GangState& gang) {
+  gang::Need need;
+  const jobs::Job& job = *gang.job->job();
+  for (size_t role = 0; role < gang.roles.size(); ++role) {
+    need.roles.push_back({gang.roles[role].pod_class, job.roles[role].replicas});
+  }
+  return need;
+}
+
+kube::Resources TotalNeed(const GangState& gang) {
+  kube::Resources total;
+  const jobs::Job& job = *gang.job->job();
+  for (size_t role = 0; role < gang.roles.size(); ++role) {
+    for (const auto& [name, amount] : gang.roles[role].need.requests) {
+      kube::Amount& sum = total[name];
+      sum = kube::AddAmounts(sum, kube::MultiplyAmount(amount, job.roles[role].replicas));
+    }
+  }
+  return total;
+}
+
+}  // namespace lockstep::engine

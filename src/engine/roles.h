@@ -1,0 +1,21 @@
+#pragma once
+
+#include "engine/draft.h"
+#include "gang/place.h"
+
+namespace lockstep::engine {
+
+// What the roles of a gang need: at first as the user wrote the template, then as a dry-run create came back
+// from admission (DESIGN: Checking). Asks for the dry runs that are missing or too old while the gang waits.
+void DeriveRoles(Draft& draft, cluster::GangState& gang);
+
+// Every role's need is known as admission leaves it.
+bool RolesChecked(const cluster::World& world, const cluster::GangState& gang);
+// The refusal of one role's template that is in force, or null.
+const kube::Status* RefusedTemplate(const cluster::World& world, const cluster::GangState& gang);
+
+gang::Need NeedOf(const cluster::GangState& gang);
+// The whole gang's effective requests.
+kube::Resources TotalNeed(const cluster::GangState& gang);
+
+}  // namespace lockstep::engine

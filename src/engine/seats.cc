@@ -1,0 +1,203 @@
+#include "engine/seats.h"
+
+#include <set>
+
+#include "api/labels.h"
+#include "jobs/pod.h"
+
+namespace lockstep::engine {
+
+using cluster::ActionKind;
+using cluster::GangState;
+using cluster::PodPtr;
+using cluster::PodRecord;
+
+namespace {
+
+// Reasons with which a kubelet refuses a pod that was assigned to it: it never started, and says nothing of the
+// program. Source: pkg/kubelet/lifecycle/predicate.go; "OutOf" is followed by the resource.
+bool RefusedByKubelet(const PodRecord& pod) {
+  static const std::set<std::string, std::less<>> reasons = {
+      "NodeAffinity",  "NodeName",         "NodePorts",          "UnexpectedAdmissionError",
+      "NodeSelector",  "TopologyAffinityError", "InvalidNodeInfo",    "UnexpectedPredicateFailureType",
+      "NodeShutdown",  "PodOSNotSupported", "PodOSSelectorNodeLabelDoesNotMatch", "AdmissionFailed"};
+  if (pod.phase != kube::PodPhase::kFailed || pod.started) return false;
+  return pod.reason.rfind("OutOf", 0) == 0 || reasons.contains(pod.reason);
+}
+
+bool WaitsWithError(const PodRecord& pod) {
+  static const std::set<std::string, std::less<>> reasons = {
+      "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError",
+      "CreateContainerError", "RunContainerError"};
+  return reasons.contains(pod.waiting);
+}
+
+// Whether a failed pod may be replaced. ExitCode: 1 to 127 are permanent, 128 and above retryable; no code at all
+// (evicted, node lost) is retryable. Source: training-operator IsRetryableExitCode.
+bool Retryable(const std::string& restart_policy, const PodRecord& pod) {
+  if (restart_policy == "Never") return false;
+  if (restart_policy == "ExitCode") return !pod.exit_code || *pod.exit_code >= 128;
+  return true;
+}
+
+void Count(GangState& gang, const jobs::Role& role, const PodRecord& pod, jobs::RoleCounts& counts,
+           Members& members) {
+  ++members.existing;
+  gang.created.insert(pod.role + "/" + std::to_string(pod.index));
+  if (RefusedByKubelet(pod)) {
+    if (members.refused == nullptr) members.refused = &pod;
+    return;
+  }
+  if (WaitsWithError(pod) && members.broken == nullptr) members.broken = &pod;
+  switch (pod.phase) {
+    case kube::PodPhase::kSucceeded:
+      // A pod that exits 0 because it was deleted is Succeeded too, but its work is not done.
+      if (pod.deleting && !gang.succeeded.contains(pod.role + "/" + std::to_string(pod.index))) {
+        ++counts.failed;
+        counts.retryable_failure = true;
+        return;
+      }
+      gang.succeeded.insert(pod.role + "/" + std::to_string(pod.index));
+      ++counts.succeeded;
+      ++members.succeeded;
+      return;
+    case kube::PodPhase::kFailed:
+      ++counts.failed;
+      if (pod.deleting || Retryable(role.restart_policy, pod)) {
+        counts.retryable_failure = true;
+      } else {
+        counts.permanent_failure = true;
+      }
+      return;
+    case kube::PodPhase::kRunning:
+      members.container_restarts += pod.container_restarts;
+      if (pod.deleting) {
+        ++counts.failed;
+        counts.retryable_failure = true;
+        return;
+      }
+      ++counts.active;
+      ++members.running;
+      return;
+    case kube::PodPhase::kPending:
+    case kube::PodPhase::kUnknown:
+      return;
+  }
+}
+
+std::string ServiceKey(const GangState& gang, const std::string& name) { return "services/" + gang.ns + "/" + name; }
+
+// False while the service is still to come.
+bool EnsureService(Draft& draft, GangState& gang, const jobs::Job& job, size_t role, int32_t index) {
+  json::Doc service = job.framework->ServiceFor(job, role, index);
+  std::string name = json::GetString(service, "metadata.name");
+  auto found = gang.services.find(name);
+  if (found != gang.services.end() && found->second == job.meta.uid) return true;
+  kube::Request request;
+  request.verb = kube::Verb::kCreate;
+  request.resource = &kube::kServices;
+  request.ns = gang.ns;
+  request.body = json::Dump(service);
+  draft.Emit(ActionKind::kCreateService, gang, ServiceKey(gang, name), std::move(request));
+  return false;
+}
+
+// The upstream name, unless a pod of another owner still has it: then the numbered one, also for attempt 1.
+std::string FreeName(const Draft& draft, const GangState& gang, const std::string& upstream, int64_t attempt) {
+  std::string name = jobs::PodName(upstream, attempt);
+  auto taken = draft.world.pods.find(gang.ns + "/" + name);
+  if (attempt > 1 || taken == draft.world.pods.end() || taken->second->owner_uid == gang.job->meta.uid) return name;
+  return jobs::PodName(upstream + "-r1", 1);
+}
+
+void CreatePod(Draft& draft, GangState& gang, const jobs::Job& job, size_t role, int32_t index,
+               const std::string& node) {
+  int64_t attempt = gang.status().attempt;
+  json::Doc pod = job.framework->PodFor(job, role, index);
+  std::string name = FreeName(draft, gang, json::GetString(pod, "metadata.name"), attempt);
+  std::string key = "pods/" + gang.ns + "/" + name;
+  if (draft.world.InFlight(key)) return;
+  jobs::StampPod(pod, attempt, node);
+  pod["metadata"]["name"] = name;
+  kube::Request request;
+  request.verb = kube::Verb::kCreate;
+  request.resource = &kube::kPods;
+  request.ns = gang.ns;
+  request.body = json::Dump(pod);
+  draft.Emit(ActionKind::kCreatePod, gang, std::move(key), std::move(request));
+}
+
+}  // namespace
+
+Members CountMembers(GangState& gang) {
+  const jobs::Job& job = *gang.job->job();
+  Members members;
+  members.pods.resize(job.roles.size());
+  members.counts.resize(job.roles.size());
+  std::map<std::string, size_t> role_of;
+  for (size_t role = 0; role < job.roles.size(); ++role) {
+    members.pods[role].resize(static_cast<size_t>(job.roles[role].replicas));
+    members.wanted += job.roles[role].replicas;
+    role_of[cluster::RoleLabel(job.roles[role].type)] = role;
+  }
+  for (const auto& [name, pod] : gang.pods) {
+    auto role = role_of.find(pod->role);
+    if (role == role_of.end() || pod->owner_uid != job.meta.uid || pod->attempt != gang.status().attempt) continue;
+    if (pod->index >= job.roles[role->second].replicas) continue;
+    PodPtr& place = members.pods[role->second][static_cast<size_t>(pod->index)];
+    if (place != nullptr) continue;
+    place = pod;
+    Count(gang, job.roles[role->second], *pod, members.counts[role->second], members);
+  }
+  for (size_t role = 0; role < job.roles.size(); ++role) {
+    std::string label = cluster::RoleLabel(job.roles[role].type);
+    for (size_t i = 0; i < members.pods[role].size(); ++i) {
+      if (members.pods[role][i] != nullptr) continue;
+      std::string id = label + "/" + std::to_string(i);
+      if (gang.succeeded.contains(id)) {
+        ++members.counts[role].succeeded;
+        ++members.succeeded;
+        ++members.existing;
+      } else if (gang.created.contains(id)) {
+        ++members.vanished;
+      }
+    }
+  }
+  return members;
+}
+
+bool CreateMembers(Draft& draft, GangState& gang, const Members& members) {
+  const jobs::Job& job = *gang.job->job();
+  bool services_ready = true;
+  for (size_t role = 0; role < job.roles.size(); ++role) {
+    for (int32_t i = 0; i < job.roles[role].replicas; ++i) {
+      if (job.framework->LookedUp(job, role, i)) services_ready &= EnsureService(draft, gang, job, role, i);
+    }
+  }
+  if (!services_ready) return false;
+  bool complete = true;
+  for (const api::NodeSeats& seats : gang.status().placement) {
+    for (const api::RoleRange& range : seats.pods) {
+      for (size_t role = 0; role < job.roles.size(); ++role) {
+        if (job.roles[role].type != range.role) continue;
+        for (int32_t i = range.first; i <= range.last && i < job.roles[role].replicas; ++i) {
+          if (members.pods[role][static_cast<size_t>(i)] != nullptr) continue;
+          if (gang.succeeded.contains(cluster::RoleLabel(range.role) + "/" + std::to_string(i))) continue;
+          complete = false;
+          CreatePod(draft, gang, job, role, i, seats.node);
+        }
+      }
+    }
+  }
+  return complete;
+}
+
+void CreateOtherServices(Draft& draft, GangState& gang) {
+  const jobs::Job& job = *gang.job->job();
+  if (gang.services.size() >= static_cast<size_t>(job.pods())) return;  // the usual case, without building any
+  for (size_t role = 0; role < job.roles.size(); ++role) {
+    for (int32_t i = 0; i < job.roles[role].replicas; ++i) EnsureService(draft, gang, job, role, i);
+  }
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "engine/draft.h"
+
+namespace lockstep::engine {
+
+// Where the members of the recorded attempt stand.
+struct Members {
+  // One per role; a role's pods by index, null where no pod of this attempt exists.
+  std::vector<std::vector<cluster::PodPtr>> pods;
+  std::vector<jobs::RoleCounts> counts;
+  int32_t wanted = 0, existing = 0, running = 0, succeeded = 0;
+  int32_t vanished = 0;                    // existed once in this attempt and are gone
+  const cluster::PodRecord* refused = nullptr;  // its kubelet refused to admit it
+  const cluster::PodRecord* broken = nullptr;   // waits with an error of image or configuration
+  int32_t container_restarts = 0;          // in place, of the running ones
+};
+
+Members CountMembers(cluster::GangState& gang);
+
+// Creates what the recorded placement still lacks: first the services that ranks look up, then the pods, already
+// assigned to their nodes. True when everything exists.
+bool CreateMembers(Draft& draft, cluster::GangState& gang, const Members& members);
+
+// The services that no rank looks up; made once the gang runs.
+void CreateOtherServices(Draft& draft, cluster::GangState& gang);
+
+}  // namespace lockstep::engine

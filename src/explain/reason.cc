@@ -1,0 +1,106 @@
+#include "explain/reason.h"
+
+namespace lockstep::explain {
+
+namespace {
+
+bool IsBytes(std::string_view resource) {
+  return resource == "memory" || resource == "ephemeral-storage" || resource.rfind("hugepages-", 0) == 0;
+}
+
+std::string Quantity(std::string_view resource, kube::Amount amount) {
+  return kube::FormatQuantity(std::max<kube::Amount>(amount, 0), IsBytes(resource));
+}
+
+std::string Nodes(int32_t count) { return std::to_string(count) + (count == 1 ? " node" : " nodes"); }
+
+// "3 nodes lack the wanted labels", one clause per reason.
+std::string Clause(const gang::RefusedNodes& refused) {
+  bool one = refused.nodes == 1;
+  std::string nodes = Nodes(refused.nodes);
+  switch (refused.reason) {
+    case cluster::Reason::kBarred:
+      return nodes + (one ? " is" : " are") + " barred for this job after refusing its pods";
+    case cluster::Reason::kNotReady:
+      return nodes + (one ? " is" : " are") + " not ready";
+    case cluster::Reason::kUnschedulable:
+      return nodes + (one ? " is" : " are") + " cordoned";
+    case cluster::Reason::kTaint:
+      return nodes + (one ? " has" : " have") + " the taint " + refused.detail;
+    case cluster::Reason::kSelector:
+      return nodes + (one ? " lacks" : " lack") + " the wanted labels";
+    case cluster::Reason::kHostPort:
+      return nodes + (one ? " has" : " have") + " the host port in use";
+    case cluster::Reason::kResource:
+      return nodes + (one ? " has" : " have") + " too little " + refused.detail;
+    case cluster::Reason::kPods:
+      return nodes + (one ? " is" : " are") + " full of pods";
+    case cluster::Reason::kNone:
+      break;
+  }
+  return nodes + " fit";
+}
+
+std::string Clauses(const gang::NoFit& no_fit) {
+  std::string text;
+  for (const gang::ClassFit& fit : no_fit.classes) {
+    if (fit.seats >= fit.wanted && no_fit.classes.size() > 1) continue;
+    for (const gang::RefusedNodes& refused : fit.refused) text += (text.empty() ? "" : ", ") + Clause(refused);
+    if (!text.empty()) return text;
+  }
+  return text;
+}
+
+std::string HeldBy(std::string_view resource, const std::vector<Holder>& holders) {
+  std::string text;
+  for (size_t i = 0; i < holders.size() && i < 3; ++i) {
+    text += (i == 0 ? "; " : ", ") + holders[i].gang + " holds " + Quantity(resource, holders[i].amount);
+  }
+  if (holders.size() > 3) text += ", " + std::to_string(holders.size() - 3) + " more hold the rest";
+  return text;
+}
+
+// Some class finds no node that would take it, whatever is free.
+bool NoNodeMatches(const gang::NoFit& no_fit) {
+  for (const gang::ClassFit& fit : no_fit.classes) {
+    if (fit.seats > 0 || fit.wanted == 0) continue;
+    bool only_rules = true;
+    for (const gang::RefusedNodes& refused : fit.refused) {
+      only_rules &= refused.reason != cluster::Reason::kResource && refused.reason != cluster::Reason::kPods &&
+                    refused.reason != cluster::Reason::kHostPort;
+    }
+    if (only_rules) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string AmountText(std::string_view resource, kube::Amount amount) {
+  return Quantity(resource, amount) + " " + std::string(resource);
+}
+
+api::GangReason ExplainNoFit(const gang::NoFit& no_fit, const std::vector<Holder>& holders) {
+  std::string never = no_fit.never ? "can never run here: " : "";
+  std::string code = no_fit.never ? "Impossible" : "";
+  if (no_fit.nodes == 0) return {no_fit.never ? code : "NoNodes", never + "the cluster has no nodes"};
+  if (NoNodeMatches(no_fit)) {
+    return {no_fit.never ? code : "NoMatchingNode", never + "no node takes its pods: " + Clauses(no_fit)};
+  }
+  if (!no_fit.shortest) {
+    return {no_fit.never ? code : "NoSeats", never + "not enough seats for all pods: " + Clauses(no_fit)};
+  }
+  const gang::Supply& supply = *no_fit.shortest;
+  std::string needs = "needs " + AmountText(supply.resource, supply.needed) + ", ";
+  if (supply.needed <= supply.free) {
+    return {no_fit.never ? code : "Fragmented", never + needs + Quantity(supply.resource, supply.free) +
+                                                    " free, but in too small pieces: " + Clauses(no_fit)};
+  }
+  if (no_fit.never) {
+    return {code, never + needs + "the nodes it may use have " + Quantity(supply.resource, supply.free)};
+  }
+  return {"InsufficientResources",
+          needs + Quantity(supply.resource, supply.free) + " free" + HeldBy(supply.resource, holders)};
+}
+
+}  // namespace lockstep::explain

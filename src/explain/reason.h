@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/gang.h"
+#include "gang/no_fit.h"
+
+namespace lockstep::explain {
+
+// Who has seats of a resource: "a holds 8".
+struct Holder {
+  std::string gang;
+  kube::Amount amount = 0;
+};
+
+// One sentence for people and a stable code for programs.
+//
+//   InsufficientResources  "needs 8 nvidia.com/gpu, 0 free; a holds 8"
+//   Impossible             "can never run here: needs 64 nvidia.com/gpu, the cluster has 32"
+//   Fragmented             "needs 8 nvidia.com/gpu, 8 free, but in too small pieces: ..."
+//   NoMatchingNode         "no node takes its pods: 3 nodes lack the wanted labels, 1 has the taint x=y:NoSchedule"
+//
+// `holders`: who holds the resource in shortest supply, largest first; at most three are named.
+api::GangReason ExplainNoFit(const gang::NoFit& no_fit, const std::vector<Holder>& holders);
+
+// "8 nvidia.com/gpu", "1500m cpu", "20Gi memory".
+std::string AmountText(std::string_view resource, kube::Amount amount);
+
+}  // namespace lockstep::explain

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "kube/api/api.h"
+
+namespace lockstep::shell {
+
+struct LeaderOptions {
+  std::string ns = "lockstep-system";
+  std::string name = "lockstep-operator";
+  std::string identity;  // of this process; unique among replicas
+  // After a leader is killed the next one writes within this and one retry.
+  Duration lease = seconds(3);
+  Duration renew = seconds(1);
+  Duration retry = milliseconds(500);
+  // A leader stops writing this long before its lease can be taken.
+  Duration margin = milliseconds(500);
+};
+
+// One leader at a time by a coordination.k8s.io Lease, as client-go does it: a lease is free when it names no
+// holder or when its record has not changed for its own duration by *our* clock, so the clocks of two machines
+// are never compared.
+//
+//   Standby ──free, write accepted──► Leading ──Release()──► Released
+//      ▲                                 │
+//      └──── not renewed in time ────────┘
+class LeaderGate {
+ public:
+  struct Callbacks {
+    std::function<void()> on_lead;  // this process leads now
+    std::function<void()> on_lost;  // and now no longer; may destroy what it guards, not the gate itself
+  };
+
+  LeaderGate(kube::Api& api, LeaderOptions options, Callbacks callbacks);
+  ~LeaderGate();
+  LeaderGate(const LeaderGate&) = delete;
+  LeaderGate& operator=(const LeaderGate&) = delete;
+
+  void Start();
+  // Gives the lease up so that a standby need not wait for it; `done` when the server has answered.
+  void Release(std::function<void()> done);
+
+  // Whether a write may be sent now. Asks the boot-time clock each time: a process that slept knows it.
+  bool MayWrite() const;
+  bool leading() const { return leading_; }
+  // Who holds the lease, as last seen.
+  const std::string& holder() const { return holder_; }
+
+ private:
+  void Try();
+  void OnRead(const kube::Response& response);
+  void Write(json::Doc lease, bool create);
+  void OnWritten(const kube::Response& response, MonoTime sent_at);
+  void CheckStillLeading();
+  void Again(Duration delay);
+  json::Doc OurSpec(int64_t transitions) const;
+  kube::Request LeaseRequest(kube::Verb verb) const;
+
+  kube::Api& api_;
+  const LeaderOptions options_;
+  const Callbacks callbacks_;
+  Timer timer_;
+  Timer expiry_;
+  bool leading_ = false;
+  bool released_ = false;
+  MonoTime valid_until_{};
+  std::string holder_;
+  std::string record_;       // resource version of the lease as last seen
+  MonoTime record_seen_{};   // when it was first seen so
+  json::Doc lease_;          // as last seen
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace lockstep::shell
