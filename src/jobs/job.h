@@ -10,6 +10,9 @@
 
 namespace lockstep::jobs {
 
+// A gang of more pods is refused: its placement would not fit an object.
+inline constexpr int64_t kMaxGangPods = 20000;
+
 enum class CleanPodPolicy { kNone, kRunning, kAll };
 
 // spec.runPolicy, as far as this version acts on it.
@@ -40,7 +43,9 @@ struct Job {
   json::DocPtr status;  // as last observed; an object, maybe empty
 
   int32_t pods() const;
-  // Only jobs that nobody else manages are ours (spec.runPolicy.managedBy).
+  const Role* role(std::string_view type) const;  // null if the job has none of this type
+  // Only jobs that nobody else manages are ours (spec.runPolicy.managedBy). Of the others nothing but `meta`,
+  // `spec`, `status` and `run_policy.managed_by` is read: they may even break our validation.
   bool ours() const { return run_policy.managed_by.empty() || run_policy.managed_by == "kubeflow.org/training-operator"; }
 };
 

@@ -2,7 +2,9 @@
 
 #include <string>
 
+#include "jobs/job.h"
 #include "json/doc.h"
+#include "kube/model/meta.h"
 
 namespace lockstep::jobs {
 
@@ -13,5 +15,28 @@ std::string PodName(const std::string& upstream_name, int64_t attempt);
 // Turns the pod of attempt 1 into the one to create: name, label lockstep.dev/attempt, LOCKSTEP_ATTEMPT last in
 // the environment of every container (init containers too), spec.nodeName when `node` is given.
 void StampPod(json::Doc& pod, int64_t attempt, const std::string& node);
+
+// What the pods and services of every framework share. Source: training-operator pkg/controller.v1/common.
+
+// `<job>-<type in lower case>-<index>`, however long.
+std::string ReplicaName(const Job& job, const Role& role, int32_t index);
+// The headless service of a replica: ReplicaName, shortened as PodName does, for DNS has 63 characters too.
+std::string ServiceName(const Job& job, const Role& role, int32_t index);
+// "pytorchjob-controller"
+std::string OperatorName(const Framework& framework);
+// Operator name, job name, replica type and index.
+json::Doc ReplicaLabels(const Job& job, const Role& role, int32_t index);
+// The selector of all replicas of a role, in the text form of a label selector.
+std::string RoleSelector(const Job& job, const Role& role);
+// The job as controlling owner.
+json::Doc OwnerReferences(const Job& job);
+
+// The pod of the role's template for one index: name, namespace, labels, owner and restart policy. ExitCode
+// becomes Never: the kubelet must not restart what we judge. `master` adds the label job-role=master.
+json::Doc PodOfTemplate(const Job& job, const Role& role, int32_t index, bool master);
+// The headless service over the named ports of container `container` (`pod` is the replica's pod). Unnamed ports
+// are left out: a service with several ports may not have them.
+json::Doc HeadlessService(const Job& job, const Role& role, int32_t index, const json::Doc& pod,
+                          std::string_view container);
 
 }  // namespace lockstep::jobs
