@@ -12,8 +12,9 @@ json::Doc Make(const Condition& condition, const json::Doc* old, WallTime now) {
   if (old != nullptr && json::GetString(*old, "status") == StatusText(condition.status)) {
     since = json::GetString(*old, "lastTransitionTime", time);
   }
-  return {{"type", condition.type},       {"status", StatusText(condition.status)}, {"reason", condition.reason},
-          {"message", condition.message}, {"lastUpdateTime", time},                 {"lastTransitionTime", since}};
+  return {{"type", condition.type},     {"status", StatusText(condition.status)},
+          {"reason", condition.reason}, {"message", condition.message},
+          {"lastUpdateTime", time},     {"lastTransitionTime", since}};
 }
 
 bool Same(const json::Doc* old, const Condition& condition) {

@@ -22,9 +22,10 @@ const json::Doc* FindCondition(const json::Doc& conditions, std::string_view typ
 bool IsTrue(const json::Doc& conditions, std::string_view type);
 void RemoveCondition(json::Doc& conditions, std::string_view type);
 
-// Upstream's rules (training-operator pkg/util/status.go): nothing changes once Failed is True; the same type,
-// status and reason changes nothing, not even the message; lastTransitionTime stays while the status does; the new
-// condition goes last; Restarting and Running remove each other; Failed and Succeeded turn Running to False.
+// Upstream's rules (training-operator pkg/util/status.go): nothing changes once Failed is True; the same
+// type, status and reason changes nothing, not even the message; lastTransitionTime stays while the status
+// does; the new condition goes last; Restarting and Running remove each other; Failed and Succeeded turn
+// Running to False.
 void SetCondition(json::Doc& conditions, const Condition& condition, WallTime now);
 
 // For our own condition, which upstream knows nothing of: first in the list, and its message is kept true.

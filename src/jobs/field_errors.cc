@@ -1,11 +1,14 @@
 #include "jobs/field_errors.h"
 
+#include "kube/model/reader.h"
+
 namespace lockstep::jobs {
 
 namespace {
 
 constexpr size_t kMaxErrors = 50;
 constexpr size_t kMaxValue = 80;
+constexpr size_t kMaxPath = 256;
 
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -28,11 +31,15 @@ std::string ValueText(const json::Doc& value) {
 }  // namespace
 
 void FieldErrors::Add(std::string_view path, std::string_view what) {
-  if (errors_.size() >= kMaxErrors) {
+  AddLine(Shortened(std::string(path), kMaxPath) + ": " + std::string(what));
+}
+
+void FieldErrors::AddLine(std::string line) {
+  if (errors_.size() < kMaxErrors) {
+    errors_.push_back(std::move(line));
+  } else {
     ++left_out_;
-    return;
   }
-  errors_.push_back(Shortened(std::string(path), 256) + ": " + std::string(what));
 }
 
 void FieldErrors::Add(std::string_view path, std::string_view what, const json::Doc& value) {
@@ -47,14 +54,14 @@ const json::Doc* FieldErrors::Field(const json::Doc* parent, std::string_view ke
 const json::Doc* FieldErrors::Object(const json::Doc* parent, std::string_view path, std::string_view key) {
   const json::Doc* value = Field(parent, key);
   if (value == nullptr || value->is_object()) return value;
-  Add(PathTo(path, key), "must be an object", *value);
+  Add(kube::Join(path, key), "must be an object", *value);
   return nullptr;
 }
 
 const json::Doc* FieldErrors::Array(const json::Doc* parent, std::string_view path, std::string_view key) {
   const json::Doc* value = Field(parent, key);
   if (value == nullptr || value->is_array()) return value;
-  Add(PathTo(path, key), "must be a list", *value);
+  Add(kube::Join(path, key), "must be a list", *value);
   return nullptr;
 }
 
@@ -63,7 +70,7 @@ std::optional<std::string> FieldErrors::Text(const json::Doc* parent, std::strin
   const json::Doc* value = Field(parent, key);
   if (value == nullptr) return std::nullopt;
   if (value->is_string()) return value->get<std::string>();
-  Add(PathTo(path, key), "must be a string", *value);
+  Add(kube::Join(path, key), "must be a string", *value);
   return std::nullopt;
 }
 
@@ -71,7 +78,7 @@ std::optional<bool> FieldErrors::Bool(const json::Doc* parent, std::string_view 
   const json::Doc* value = Field(parent, key);
   if (value == nullptr) return std::nullopt;
   if (value->is_boolean()) return value->get<bool>();
-  Add(PathTo(path, key), "must be true or false", *value);
+  Add(kube::Join(path, key), "must be true or false", *value);
   return std::nullopt;
 }
 
@@ -82,7 +89,7 @@ std::optional<int64_t> FieldErrors::Int(const json::Doc* parent, std::string_vie
   bool whole = value->is_number_integer();
   // An unsigned value above INT64_MAX would turn negative in a signed read.
   if (whole && value->is_number_unsigned() && value->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) {
-    Add(PathTo(path, key), "must be at most " + std::to_string(max), *value);
+    Add(kube::Join(path, key), "must be at most " + std::to_string(max), *value);
     return std::nullopt;
   }
   std::string_view broken = !whole                        ? "a whole number"
@@ -91,11 +98,12 @@ std::optional<int64_t> FieldErrors::Int(const json::Doc* parent, std::string_vie
                                                           : "";
   if (broken.empty()) return value->get<int64_t>();
   std::string bound = !whole ? "" : " " + std::to_string(broken == "at least" ? min : max);
-  Add(PathTo(path, key), "must be " + std::string(broken) + bound, *value);
+  Add(kube::Join(path, key), "must be " + std::string(broken) + bound, *value);
   return std::nullopt;
 }
 
-std::optional<std::string> FieldErrors::Word(const json::Doc* parent, std::string_view path, std::string_view key,
+std::optional<std::string> FieldErrors::Word(const json::Doc* parent, std::string_view path,
+                                             std::string_view key,
                                              std::initializer_list<std::string_view> allowed) {
   std::optional<std::string> text = Text(parent, path, key);
   if (!text || std::ranges::find(allowed, *text) != allowed.end()) return text;
@@ -105,7 +113,7 @@ std::optional<std::string> FieldErrors::Word(const json::Doc* parent, std::strin
     if (!list.empty()) list += ", ";
     list += word;
   }
-  Add(PathTo(path, key), "must be one of " + list, json::Doc(*text));
+  Add(kube::Join(path, key), "must be one of " + list, json::Doc(*text));
   return std::nullopt;
 }
 
@@ -113,7 +121,8 @@ void FieldErrors::TextMap(const json::Doc* parent, std::string_view path, std::s
   const json::Doc* map = Object(parent, path, key);
   if (map == nullptr) return;
   for (const auto& [name, value] : map->items()) {
-    if (!value.is_string()) Add(PathTo(PathTo(path, key), Shortened(name, kMaxValue)), "must be a string", value);
+    if (!value.is_string())
+      Add(kube::Join(kube::Join(path, key), Shortened(name, kMaxValue)), "must be a string", value);
   }
 }
 
@@ -121,14 +130,6 @@ std::vector<std::string> FieldErrors::Take() {
   if (left_out_ > 0) errors_.push_back("and " + std::to_string(left_out_) + " more");
   left_out_ = 0;
   return std::move(errors_);
-}
-
-std::string PathTo(std::string_view path, std::string_view key) {
-  return path.empty() ? std::string(key) : std::string(path).append(".").append(key);
-}
-
-std::string PathTo(std::string_view path, size_t index) {
-  return std::string(path).append("[").append(std::to_string(index)).append("]");
 }
 
 bool IsDns1123Label(std::string_view text) {

@@ -46,7 +46,9 @@ struct Job {
   const Role* role(std::string_view type) const;  // null if the job has none of this type
   // Only jobs that nobody else manages are ours (spec.runPolicy.managedBy). Of the others nothing but `meta`,
   // `spec`, `status` and `run_policy.managed_by` is read: they may even break our validation.
-  bool ours() const { return run_policy.managed_by.empty() || run_policy.managed_by == "kubeflow.org/training-operator"; }
+  bool ours() const {
+    return run_policy.managed_by.empty() || run_policy.managed_by == "kubeflow.org/training-operator";
+  }
 };
 
 // A job that breaks validation: every broken field with what would be right.

@@ -73,7 +73,9 @@ std::string ServiceName(const Job& job, const Role& role, int32_t index) {
   return PodName(ReplicaName(job, role, index), 1);
 }
 
-std::string OperatorName(const Framework& framework) { return Lower(framework.resource().kind) + "-controller"; }
+std::string OperatorName(const Framework& framework) {
+  return Lower(framework.resource().kind) + "-controller";
+}
 
 json::Doc ReplicaLabels(const Job& job, const Role& role, int32_t index) {
   return {{api::kOperatorNameLabel, OperatorName(*job.framework)},

@@ -8,12 +8,13 @@
 
 namespace lockstep::jobs {
 
-// The name of a pod: upstream's `<job>-<type>-<index>` for attempt 1, with "-r<attempt>" from attempt 2 on. Over
-// 63 characters: a shortened prefix and a hash of the whole, so that names stay unique and the attempt readable.
+// The name of a pod: upstream's `<job>-<type>-<index>` for attempt 1, with "-r<attempt>" from attempt 2 on.
+// Over 63 characters: a shortened prefix and a hash of the whole, so that names stay unique and the attempt
+// readable.
 std::string PodName(const std::string& upstream_name, int64_t attempt);
 
-// Turns the pod of attempt 1 into the one to create: name, label lockstep.dev/attempt, LOCKSTEP_ATTEMPT last in
-// the environment of every container (init containers too), spec.nodeName when `node` is given.
+// Turns the pod of attempt 1 into the one to create: name, label lockstep.dev/attempt, LOCKSTEP_ATTEMPT last
+// in the environment of every container (init containers too), spec.nodeName when `node` is given.
 void StampPod(json::Doc& pod, int64_t attempt, const std::string& node);
 
 // What the pods and services of every framework share. Source: training-operator pkg/controller.v1/common.
@@ -34,8 +35,8 @@ json::Doc OwnerReferences(const Job& job);
 // The pod of the role's template for one index: name, namespace, labels, owner and restart policy. ExitCode
 // becomes Never: the kubelet must not restart what we judge. `master` adds the label job-role=master.
 json::Doc PodOfTemplate(const Job& job, const Role& role, int32_t index, bool master);
-// The headless service over the named ports of container `container` (`pod` is the replica's pod). Unnamed ports
-// are left out: a service with several ports may not have them.
+// The headless service over the named ports of container `container` (`pod` is the replica's pod). Unnamed
+// ports are left out: a service with several ports may not have them.
 json::Doc HeadlessService(const Job& job, const Role& role, int32_t index, const json::Doc& pod,
                           std::string_view container);
 

@@ -2,6 +2,7 @@
 
 #include "jobs/template_check.h"
 #include "kube/model/quantity.h"
+#include "kube/model/reader.h"
 
 namespace lockstep::jobs {
 
@@ -21,7 +22,8 @@ void CheckSchedulingPolicy(const json::Doc* run_policy, FieldErrors& errors) {
   for (const auto& [name, value] : resources->items()) {
     bool text = value.is_string() || value.is_number();
     Result<kube::Amount> amount = text ? kube::ParseQuantity(value) : Error{"not a quantity"};
-    if (!amount.ok()) errors.Add(PathTo(PathTo(path, "minResources"), name), "must be a quantity", value);
+    if (!amount.ok())
+      errors.Add(kube::Join(kube::Join(path, "minResources"), name), "must be a quantity", value);
   }
 }
 
@@ -32,7 +34,8 @@ std::string TypeList(std::span<const std::string_view> types) {
 }
 
 std::optional<Role> ReadRole(const json::Doc& spec, const std::string& path, std::string_view type,
-                             std::string_view container, std::string_view restart_default, FieldErrors& errors) {
+                             std::string_view container, std::string_view restart_default,
+                             FieldErrors& errors) {
   if (!spec.is_object()) {
     errors.Add(path, "must be an object", spec);
     return std::nullopt;
@@ -42,12 +45,14 @@ std::optional<Role> ReadRole(const json::Doc& spec, const std::string& path, std
   const json::Doc* given = json::Key(&spec, "replicas");
   std::optional<int64_t> replicas = errors.Int(&spec, path, "replicas", 1, kInt32);
   role.replicas = static_cast<int32_t>(replicas.value_or(given == nullptr || given->is_null() ? 1 : 0));
-  role.restart_policy = errors.Word(&spec, path, "restartPolicy", {"", "Always", "OnFailure", "Never", "ExitCode"})
-                            .value_or("");
+  role.restart_policy =
+      errors.Word(&spec, path, "restartPolicy", {"", "Always", "OnFailure", "Never", "ExitCode"})
+          .value_or("");
   if (role.restart_policy.empty()) role.restart_policy = restart_default;
   const json::Doc* pod_template = errors.Object(&spec, path, "template");
-  CheckTemplate(pod_template, PathTo(path, "template"), container, errors);
-  role.pod_template = std::make_shared<json::Doc>(pod_template != nullptr ? *pod_template : json::Doc::object());
+  CheckTemplate(pod_template, kube::Join(path, "template"), container, errors);
+  role.pod_template =
+      std::make_shared<json::Doc>(pod_template != nullptr ? *pod_template : json::Doc::object());
   return role;
 }
 
@@ -57,7 +62,8 @@ RunPolicy ReadRunPolicy(const json::Doc& spec, FieldErrors& errors) {
   const std::string path = "spec.runPolicy";
   const json::Doc* policy = errors.Object(&spec, "spec", "runPolicy");
   RunPolicy read;
-  std::string clean = errors.Word(policy, path, "cleanPodPolicy", {"", "None", "Running", "All"}).value_or("");
+  std::string clean =
+      errors.Word(policy, path, "cleanPodPolicy", {"", "None", "Running", "All"}).value_or("");
   if (clean == "Running") read.clean_pods = CleanPodPolicy::kRunning;
   if (clean == "All") read.clean_pods = CleanPodPolicy::kAll;
   if (auto limit = errors.Int(policy, path, "backoffLimit", 0, kInt32)) {
@@ -71,9 +77,10 @@ RunPolicy ReadRunPolicy(const json::Doc& spec, FieldErrors& errors) {
   return read;
 }
 
-std::vector<Role> ReadRoles(const json::Doc& spec, std::string_view key, std::span<const std::string_view> types,
-                            std::string_view container, std::string_view restart_default, FieldErrors& errors) {
-  const std::string path = PathTo("spec", key);
+std::vector<Role> ReadRoles(const json::Doc& spec, std::string_view key,
+                            std::span<const std::string_view> types, std::string_view container,
+                            std::string_view restart_default, FieldErrors& errors) {
+  const std::string path = kube::Join("spec", key);
   std::vector<Role> roles;
   const json::Doc* specs = errors.Object(&spec, "spec", key);
   if (specs == nullptr || specs->empty()) {
@@ -91,7 +98,8 @@ std::vector<Role> ReadRoles(const json::Doc& spec, std::string_view key, std::sp
   for (std::string_view type : types) {
     const json::Doc* value = json::Key(specs, type);
     if (value == nullptr) continue;
-    std::optional<Role> role = ReadRole(*value, PathTo(path, type), type, container, restart_default, errors);
+    std::optional<Role> role =
+        ReadRole(*value, kube::Join(path, type), type, container, restart_default, errors);
     if (!role) continue;
     pods += role->replicas;
     roles.push_back(*std::move(role));

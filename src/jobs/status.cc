@@ -92,10 +92,12 @@ void Finish(json::Doc& status, const Job& job, const JobFacts& facts, WallTime n
   if (facts.verdict == Verdict::kSucceeded) {
     // A restart that worked is no longer one; upstream passes through Running, which removes it.
     RemoveCondition(conditions, "Restarting");
-    SetCondition(conditions, {"Succeeded", true, kind + "Succeeded", job.framework->SucceededMessage(job)}, now);
+    SetCondition(conditions, {"Succeeded", true, kind + "Succeeded", job.framework->SucceededMessage(job)},
+                 now);
     FoldActive(status);
   } else {
-    RoleCounts counts = facts.failed_role < facts.counts.size() ? facts.counts[facts.failed_role] : RoleCounts{};
+    RoleCounts counts =
+        facts.failed_role < facts.counts.size() ? facts.counts[facts.failed_role] : RoleCounts{};
     std::string message = facts.failure;
     if (message.empty() && facts.failed_role < job.roles.size()) {
       message = job.framework->FailedMessage(job, facts.failed_role, counts);
@@ -115,7 +117,8 @@ void SetProgress(json::Doc& status, const Job& job, const JobFacts& facts, WallT
     std::string why = facts.gang->reason.message;
     SetRestarting(conditions, job, why.empty() ? "replica(s) failed." : why, now);
   } else if (phase == GangPhase::kRunning) {
-    SetCondition(conditions, {"Running", true, Kind(*job.framework) + "Running", job.framework->RunningMessage(job)},
+    SetCondition(conditions,
+                 {"Running", true, Kind(*job.framework) + "Running", job.framework->RunningMessage(job)},
                  now);
   } else if (phase < GangPhase::kRunning && IsTrue(conditions, "Running")) {
     RemoveCondition(conditions, "Running");  // the last condition is the STATE that people see

@@ -2,14 +2,11 @@
 
 #include "kube/model/pod.h"
 #include "kube/model/quantity.h"
+#include "kube/model/reader.h"
 
 namespace lockstep::jobs {
 
 namespace {
-
-struct ContainerNames {
-  std::set<std::string> seen;
-};
 
 void CheckPorts(const json::Doc& container, const std::string& path, FieldErrors& errors) {
   const json::Doc* ports = errors.Array(&container, path, "ports");
@@ -17,21 +14,23 @@ void CheckPorts(const json::Doc& container, const std::string& path, FieldErrors
   std::set<std::string> names;
   for (size_t i = 0; i < ports->size(); ++i) {
     const json::Doc& port = (*ports)[i];
-    std::string at = PathTo(PathTo(path, "ports"), i);
+    std::string at = kube::Join(kube::Join(path, "ports"), i);
     if (!port.is_object()) {
       errors.Add(at, "must be an object", port);
       continue;
     }
     if (json::Key(&port, "containerPort") == nullptr) {
-      errors.Add(PathTo(at, "containerPort"), "must be set");
+      errors.Add(kube::Join(at, "containerPort"), "must be set");
     } else {
       errors.Int(&port, at, "containerPort", 1, 65535);
     }
     std::optional<std::string> name = errors.Text(&port, at, "name");
     if (!name || name->empty()) continue;
-    if (!names.insert(*name).second) errors.Add(PathTo(at, "name"), "must be unique in the container", port["name"]);
+    if (!names.insert(*name).second)
+      errors.Add(kube::Join(at, "name"), "must be unique in the container", port["name"]);
     if (!IsDns1123Label(*name) || name->size() > 15) {
-      errors.Add(PathTo(at, "name"), "must be at most 15 lower-case letters, digits or '-'", port["name"]);
+      errors.Add(kube::Join(at, "name"), "must be at most 15 lower-case letters, digits or '-'",
+                 port["name"]);
     }
   }
 }
@@ -41,17 +40,17 @@ void CheckEnv(const json::Doc& container, const std::string& path, FieldErrors& 
   if (env == nullptr) return;
   for (size_t i = 0; i < env->size(); ++i) {
     const json::Doc& variable = (*env)[i];
-    std::string at = PathTo(PathTo(path, "env"), i);
+    std::string at = kube::Join(kube::Join(path, "env"), i);
     if (!variable.is_object()) {
       errors.Add(at, "must be an object", variable);
     } else if (errors.Text(&variable, at, "name").value_or("").empty()) {
-      errors.Add(PathTo(at, "name"), "must be set");
+      errors.Add(kube::Join(at, "name"), "must be set");
     }
   }
 }
 
-// Requests over limits and fractions of extended resources are refused by the API server for every pod; said here,
-// the user sees the manifest's own path.
+// Requests over limits and fractions of extended resources are refused by the API server for every pod; said
+// here, the user sees the manifest's own path.
 void CheckAmount(const json::Doc& container, const std::string& path, const std::string& resource,
                  kube::Amount request, FieldErrors& errors) {
   const json::Doc* limit_text = json::Key(json::Find(container, "resources.limits"), resource);
@@ -66,17 +65,18 @@ void CheckAmount(const json::Doc& container, const std::string& path, const std:
 void CheckResources(const json::Doc& container, const std::string& path, FieldErrors& errors) {
   const json::Doc* resources = errors.Object(&container, path, "resources");
   for (const char* kind : {"limits", "requests"}) {
-    const json::Doc* amounts = errors.Object(resources, PathTo(path, "resources"), kind);
+    const json::Doc* amounts = errors.Object(resources, kube::Join(path, "resources"), kind);
     if (amounts == nullptr) continue;
     for (const auto& [resource, value] : amounts->items()) {
-      std::string at = PathTo(PathTo(PathTo(path, "resources"), kind), resource);
+      std::string at = kube::Join(kube::Join(kube::Join(path, "resources"), kind), resource);
       bool text = value.is_string() || value.is_number();
       Result<kube::Amount> amount = text ? kube::ParseQuantity(value) : Error{"not a quantity"};
       if (!amount.ok()) {
         errors.Add(at, "must be a quantity like 2, 500m or 8Gi", value);
       } else if (*amount < 0) {
         errors.Add(at, "must not be negative", value);
-      } else if (resource.find('/') != std::string::npos && *amount % 1000 != 0 && *amount != kube::kMaxAmount) {
+      } else if (resource.find('/') != std::string::npos && *amount % 1000 != 0 &&
+                 *amount != kube::kMaxAmount) {
         errors.Add(at, "must be a whole number", value);
       } else if (std::string_view(kind) == "requests") {
         CheckAmount(container, at, resource, *amount, errors);
@@ -85,26 +85,27 @@ void CheckResources(const json::Doc& container, const std::string& path, FieldEr
   }
 }
 
-void CheckContainers(const json::Doc* spec, const std::string& path, const char* key, ContainerNames& names,
-                     FieldErrors& errors) {
+void CheckContainers(const json::Doc* spec, const std::string& path, const char* key,
+                     std::set<std::string>& names, FieldErrors& errors) {
   const json::Doc* list = errors.Array(spec, path, key);
   if (list == nullptr) return;
   for (size_t i = 0; i < list->size(); ++i) {
     const json::Doc& container = (*list)[i];
-    std::string at = PathTo(PathTo(path, key), i);
+    std::string at = kube::Join(kube::Join(path, key), i);
     if (!container.is_object()) {
       errors.Add(at, "must be an object", container);
       continue;
     }
     std::optional<std::string> name = errors.Text(&container, at, "name");
     if (!name || name->empty()) {
-      errors.Add(PathTo(at, "name"), "must be set");
+      errors.Add(kube::Join(at, "name"), "must be set");
     } else if (!IsDns1123Label(*name)) {
-      errors.Add(PathTo(at, "name"), "must be a DNS label of at most 63 characters", container["name"]);
-    } else if (!names.seen.insert(*name).second) {
-      errors.Add(PathTo(at, "name"), "must be unique in the pod", container["name"]);
+      errors.Add(kube::Join(at, "name"), "must be a DNS label of at most 63 characters", container["name"]);
+    } else if (!names.insert(*name).second) {
+      errors.Add(kube::Join(at, "name"), "must be unique in the pod", container["name"]);
     }
-    if (errors.Text(&container, at, "image").value_or("").empty()) errors.Add(PathTo(at, "image"), "must be set");
+    if (errors.Text(&container, at, "image").value_or("").empty())
+      errors.Add(kube::Join(at, "image"), "must be set");
     CheckPorts(container, at, errors);
     CheckEnv(container, at, errors);
     CheckResources(container, at, errors);
@@ -113,7 +114,8 @@ void CheckContainers(const json::Doc* spec, const std::string& path, const char*
 
 bool HasContainer(const json::Doc* containers, std::string_view name) {
   if (containers == nullptr || !containers->is_array()) return false;
-  return std::ranges::any_of(*containers, [&](const json::Doc& one) { return json::GetString(one, "name") == name; });
+  return std::ranges::any_of(*containers,
+                             [&](const json::Doc& one) { return json::GetString(one, "name") == name; });
 }
 
 }  // namespace
@@ -121,33 +123,26 @@ bool HasContainer(const json::Doc* containers, std::string_view name) {
 void CheckTemplate(const json::Doc* pod_template, const std::string& path, std::string_view container,
                    FieldErrors& errors) {
   const json::Doc* metadata = errors.Object(pod_template, path, "metadata");
-  errors.TextMap(metadata, PathTo(path, "metadata"), "labels");
-  errors.TextMap(metadata, PathTo(path, "metadata"), "annotations");
+  errors.TextMap(metadata, kube::Join(path, "metadata"), "labels");
+  errors.TextMap(metadata, kube::Join(path, "metadata"), "annotations");
   const json::Doc* spec = errors.Object(pod_template, path, "spec");
-  std::string spec_path = PathTo(path, "spec");
+  std::string spec_path = kube::Join(path, "spec");
   const json::Doc* containers = spec == nullptr ? nullptr : json::Key(spec, "containers");
   if (containers == nullptr || containers->is_null() || (containers->is_array() && containers->empty())) {
-    errors.Add(PathTo(spec_path, "containers"), "must have at least one container");
+    errors.Add(kube::Join(spec_path, "containers"), "must have at least one container");
     return;
   }
-  FieldErrors own;
-  ContainerNames names;
-  CheckContainers(spec, spec_path, "containers", names, own);
-  CheckContainers(spec, spec_path, "initContainers", names, own);
+  size_t before = errors.size();
+  std::set<std::string> names;
+  CheckContainers(spec, spec_path, "containers", names, errors);
+  CheckContainers(spec, spec_path, "initContainers", names, errors);
   if (containers->is_array() && !HasContainer(containers, container)) {
-    own.Add(PathTo(spec_path, "containers"), "must have a container named " + std::string(container));
+    errors.Add(kube::Join(spec_path, "containers"), "must have a container named " + std::string(container));
   }
+  if (errors.size() > before) return;
   // The rest that scheduling reads: affinity, tolerations, selectors, overhead, pod-level resources.
-  if (own.empty()) {
-    Result<kube::PodNeed> need = kube::ParsePodNeed(*pod_template);
-    if (!need.ok()) own.Add(path + "." + need.error().message.substr(0, need.error().message.find(": ")),
-                            need.error().message.substr(std::min(need.error().message.find(": ") + 2,
-                                                                 need.error().message.size())));
-  }
-  for (const std::string& error : own.Take()) {
-    size_t colon = error.find(": ");
-    errors.Add(error.substr(0, colon), error.substr(colon + 2));
-  }
+  Result<kube::PodNeed> need = kube::ParsePodNeed(*pod_template);
+  if (!need.ok()) errors.AddLine(path + "." + need.error().message);
 }
 
 }  // namespace lockstep::jobs

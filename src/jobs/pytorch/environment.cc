@@ -69,7 +69,8 @@ int64_t PortOf(const Role& role) {
     const json::Doc* ports = json::Key(&container, "ports");
     if (ports == nullptr || !ports->is_array()) continue;
     for (const json::Doc& port : *ports) {
-      if (json::GetString(port, "name") == kPortName) return json::GetInt(port, "containerPort", kDefaultPort);
+      if (json::GetString(port, "name") == kPortName)
+        return json::GetInt(port, "containerPort", kDefaultPort);
     }
   }
   return kDefaultPort;
@@ -176,7 +177,8 @@ json::Doc InitContainer(const Job& job) {
           {"image", kInitImage},
           {"imagePullPolicy", "IfNotPresent"},
           {"resources",
-           {{"limits", {{"cpu", "100m"}, {"memory", "20Mi"}}}, {"requests", {{"cpu", "50m"}, {"memory", "10Mi"}}}}},
+           {{"limits", {{"cpu", "100m"}, {"memory", "20Mi"}}},
+            {"requests", {{"cpu", "50m"}, {"memory", "10Mi"}}}}},
           {"command", {"sh", "-c", wait}}};
 }
 

@@ -17,8 +17,8 @@ bool IsElastic(const Job& job) {
   return policy != nullptr && policy->is_object();
 }
 
-// Upstream: the Master's end alone counts; without one all workers must succeed, or any with an elastic policy,
-// whose agents end together.
+// Upstream: the Master's end alone counts; without one all workers must succeed, or any with an elastic
+// policy, whose agents end together.
 bool HasSucceeded(const Job& job, std::span<const RoleCounts> counts) {
   for (size_t i = 0; i < job.roles.size(); ++i) {
     if (job.roles[i].type == kMaster) return counts[i].succeeded >= job.roles[i].replicas;
@@ -103,8 +103,8 @@ std::string PyTorchJob::FailedMessage(const Job& job, size_t role, const RoleCou
   if (failed.restart_policy == "ExitCode") {
     return "job \"" + job.meta.name + "\" is failing because \"" + failed.type + "\" replica(s) failed.";
   }
-  return "PyTorchJob " + job.meta.name + " is failed because " + std::to_string(counts.failed) + " " + failed.type +
-         " replica(s) failed.";
+  return "PyTorchJob " + job.meta.name + " is failed because " + std::to_string(counts.failed) + " " +
+         failed.type + " replica(s) failed.";
 }
 
 }  // namespace lockstep::jobs

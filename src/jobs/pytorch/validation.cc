@@ -4,6 +4,7 @@
 
 #include "jobs/pytorch/environment.h"
 #include "jobs/run_policy.h"
+#include "kube/model/reader.h"
 
 namespace lockstep::jobs::pytorch {
 
@@ -14,7 +15,8 @@ constexpr std::string_view kTypes[] = {kMaster, kWorker};
 
 void CheckName(const kube::Meta& meta, FieldErrors& errors) {
   if (IsDns1035Label(meta.name)) return;
-  errors.Add("metadata.name", "must be a DNS-1035 label (a-z, 0-9, '-', first a letter, at most 63 characters)",
+  errors.Add("metadata.name",
+             "must be a DNS-1035 label (a-z, 0-9, '-', first a letter, at most 63 characters)",
              json::Doc(meta.name));
 }
 
@@ -35,7 +37,7 @@ void CheckRendezvousConf(const json::Doc* policy, const std::string& path, Field
   const json::Doc* conf = errors.Array(policy, path, "rdzvConf");
   if (conf == nullptr) return;
   for (size_t i = 0; i < conf->size(); ++i) {
-    std::string at = PathTo(PathTo(path, "rdzvConf"), i);
+    std::string at = kube::Join(kube::Join(path, "rdzvConf"), i);
     if (!(*conf)[i].is_object()) {
       errors.Add(at, "must be an object", (*conf)[i]);
       continue;
@@ -55,7 +57,8 @@ void CheckElastic(const json::Doc& spec, FieldErrors& errors) {
   std::optional<int64_t> min = errors.Int(policy, path, "minReplicas", 1, kInt32);
   std::optional<int64_t> max = errors.Int(policy, path, "maxReplicas", 1, kInt32);
   if (min && max && *min > *max) {
-    errors.Add(PathTo(path, "minReplicas"), "must be at most maxReplicas " + std::to_string(*max), json::Doc(*min));
+    errors.Add(kube::Join(path, "minReplicas"), "must be at most maxReplicas " + std::to_string(*max),
+               json::Doc(*min));
   }
   errors.Int(policy, path, "maxRestarts", 0, kInt32);
   errors.Int(policy, path, "rdzvPort", 1, 65535);
@@ -68,7 +71,8 @@ void CheckElastic(const json::Doc& spec, FieldErrors& errors) {
   std::optional<int64_t> nproc = errors.Int(policy, path, "nProcPerNode", 1, kInt32);
   const json::Doc* own = json::Key(&spec, "nprocPerNode");
   if (nproc && own != nullptr && !own->is_null()) {
-    errors.Add(PathTo(path, "nProcPerNode"), "is deprecated and must not be set together with spec.nprocPerNode");
+    errors.Add(kube::Join(path, "nProcPerNode"),
+               "is deprecated and must not be set together with spec.nprocPerNode");
   }
 }
 
