@@ -1,0 +1,157 @@
+#include "shell/operator.h"
+
+#include "api/labels.h"
+#include "base/log.h"
+
+namespace lockstep::shell {
+
+using cluster::Action;
+using cluster::ActionDone;
+using cluster::Observed;
+
+Operator::Operator(kube::Api& api, OperatorOptions options, Observer* observer)
+    : api_(api),
+      options_(std::move(options)),
+      observer_(observer == nullptr ? &quiet_ : observer),
+      wake_(api.loop()) {}
+
+Operator::~Operator() { *alive_ = false; }
+
+void Operator::Start() {
+  MakeReflectors();
+  if (!options_.leader) return BecomeLeader();
+  gate_ = std::make_unique<LeaderGate>(api_, *options_.leader,
+                                       LeaderGate::Callbacks{[this] { BecomeLeader(); }, [this] { BecomeStandby(); }});
+  gate_->Start();
+}
+
+void Operator::MakeReflectors() {
+  reflectors_.clear();
+  auto add = [this](const kube::Resource& resource, Reflector::Scope scope) {
+    Reflector::Callbacks callbacks;
+    callbacks.on_upsert = [this, &resource](const std::string&, const std::string&, json::DocPtr object) {
+      AddEvent(Observed{&resource, std::move(object), /*gone=*/false});
+    };
+    callbacks.on_delete = [this, &resource](const std::string& key, const std::string& uid, json::DocPtr last) {
+      if (last == nullptr) {  // a list found the deletion: the identity is all that is left
+        size_t slash = key.find('/');
+        json::Doc meta = {{"name", slash == std::string::npos ? key : key.substr(slash + 1)}, {"uid", uid}};
+        if (slash != std::string::npos) meta["namespace"] = key.substr(0, slash);
+        meta["resourceVersion"] = std::to_string(UINT64_MAX);
+        last = std::make_shared<const json::Doc>(json::Doc{{"metadata", meta}});
+      }
+      AddEvent(Observed{&resource, std::move(last), /*gone=*/true});
+    };
+    callbacks.on_synced = [this] { ScheduleStep(); };
+    ReflectorOptions reflector;
+    reflector.jitter_seed = options_.identity;
+    reflectors_.push_back(
+        std::make_unique<Reflector>(api_, resource, std::move(scope), std::move(callbacks), reflector));
+    reflectors_.back()->Start();
+  };
+  add(kube::kNodes, {});
+  add(kube::kPods, {});  // foreign pods count everywhere, so never limited to one namespace
+  add(kube::kServices, {options_.ns, std::string(api::kOperatorNameLabel), ""});
+  add(kube::kGangs, {options_.ns, "", ""});
+  for (const jobs::Framework* framework : jobs::AllFrameworks()) add(framework->resource(), {options_.ns, "", ""});
+}
+
+bool Operator::synced() const {
+  return !reflectors_.empty() &&
+         std::all_of(reflectors_.begin(), reflectors_.end(), [](const auto& r) { return r->synced(); });
+}
+
+bool Operator::Stale() const {
+  MonoTime now = api_.loop().now().mono;
+  return std::any_of(reflectors_.begin(), reflectors_.end(), [&](const auto& r) {
+    return !r->last_error().ok() && now >= r->last_contact() + options_.stale_after;
+  });
+}
+
+std::string Operator::trouble() const {
+  for (const auto& reflector : reflectors_) {
+    if (!reflector->last_error().ok()) return reflector->last_error().message;
+  }
+  if (!synced()) return "waiting for the first list of every kind";
+  return "";
+}
+
+void Operator::BecomeLeader() {
+  // What a standby followed may be behind what the last leader wrote: begin with a fresh list of everything.
+  if (options_.leader) {
+    world_ = {};
+    events_.clear();
+    MakeReflectors();
+  }
+  executor_ = std::make_unique<Executor>(
+      api_, [this] { return gate_ == nullptr || gate_->MayWrite(); },
+      [this](const Action& action, ActionDone done, Duration took) {
+        observer_->OnAnswer(action, done.status, took);
+        if (!done.status.ok() && action.kind != cluster::ActionKind::kRecordEvent) {
+          LogLine(LogLevel::kDebug, "action failed",
+                  {{"action", cluster::KindText(action.kind)}, {"on", action.touches}, {"error", done.status.message}});
+        }
+        AddEvent(std::move(done));
+      },
+      options_.width);
+  leading_ = true;
+  observer_->OnLeader(true);
+  ScheduleStep();
+}
+
+void Operator::BecomeStandby() {
+  leading_ = false;
+  executor_.reset();
+  world_ = {};
+  events_.clear();
+  wake_.Stop();
+  MakeReflectors();
+  observer_->OnLeader(false);
+}
+
+void Operator::AddEvent(cluster::Event event) {
+  events_.push_back(std::move(event));
+  ScheduleStep();
+}
+
+void Operator::ScheduleStep() {
+  if (step_scheduled_ || stopped_) return;
+  step_scheduled_ = true;
+  api_.loop().Post([this, alive = alive_] {
+    if (!*alive) return;
+    step_scheduled_ = false;
+    StepNow();
+  });
+}
+
+void Operator::StepNow() {
+  if (stopped_) return;
+  std::vector<cluster::Event> events;
+  events.swap(events_);
+  if (!leading_ || !synced()) return engine::Follow(world_, events);
+  if (Stale()) {
+    // Nothing is decided on a view known to be stale; answers and events wait.
+    events_.swap(events);
+    return wake_.SetAfter(seconds(1), [this] { StepNow(); });
+  }
+  Now now = api_.loop().now();
+  engine::StepResult result = engine::Step(world_, events, now);
+  observer_->OnStep(world_, api_.loop().now().mono - now.mono, events.size(), result.actions.size());
+  if (result.next_wake) {
+    wake_.SetAt(*result.next_wake, [this] { StepNow(); });
+  } else {
+    wake_.Stop();
+  }
+  executor_->Run(std::move(result.actions));
+}
+
+void Operator::Stop(std::function<void()> done) {
+  stopped_ = true;
+  leading_ = false;
+  wake_.Stop();
+  executor_.reset();
+  if (gate_ == nullptr) return done();
+  gate_->Release(std::move(done));
+}
+
+}  // namespace lockstep::shell
