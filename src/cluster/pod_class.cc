@@ -1,0 +1,72 @@
+#include "cluster/pod_class.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+
+namespace lockstep::cluster {
+namespace {
+
+uint64_t HashNumber(uint64_t number, uint64_t seed) {
+  uint64_t x = (seed ^ number) * 0x9e3779b97f4a7c15u;
+  return x ^ (x >> 29);
+}
+
+uint64_t HashRequirements(const std::vector<kube::Requirement>& requirements, uint64_t seed) {
+  for (const kube::Requirement& requirement : requirements) {
+    seed = HashNumber(static_cast<uint64_t>(requirement.op), StableHash(requirement.key, seed));
+    for (const std::string& value : requirement.values) seed = HashNumber(1, StableHash(value, seed));
+  }
+  return HashNumber(requirements.size(), seed);
+}
+
+bool SameConstraints(std::span<const kube::PodNeed* const> needs) {
+  return std::ranges::all_of(needs, [&](const kube::PodNeed* need) {
+    return need->nodes == needs[0]->nodes && need->tolerations == needs[0]->tolerations &&
+           need->host_ports == needs[0]->host_ports;
+  });
+}
+
+}  // namespace
+
+kube::PodNeed Held(const kube::PodNeed& need) {
+  return {.requests = need.requests, .nodes = {}, .tolerations = {}, .host_ports = need.host_ports};
+}
+
+uint64_t HashOf(const kube::PodNeed& need) {
+  uint64_t hash = 1;
+  for (const auto& [name, amount] : need.requests) {
+    hash = HashNumber(static_cast<uint64_t>(amount), StableHash(name, hash));
+  }
+  hash = HashRequirements(need.nodes.all, hash);
+  for (const kube::NodeSelectorTerm& term : need.nodes.any) {
+    hash = HashRequirements(term.fields, HashRequirements(term.labels, hash));
+  }
+  for (const kube::Toleration& toleration : need.tolerations) {
+    hash = StableHash(toleration.effect, StableHash(toleration.value, StableHash(toleration.key, hash)));
+  }
+  for (const kube::HostPort& port : need.host_ports) hash = HashNumber(static_cast<uint64_t>(port.port), hash);
+  return HashNumber(need.nodes.has_terms, hash);
+}
+
+std::optional<kube::PodNeed> Envelope(std::span<const kube::PodNeed* const> needs) {
+  if (needs.empty() || !SameConstraints(needs)) return std::nullopt;
+  kube::PodNeed envelope = *needs[0];
+  for (const kube::PodNeed* need : needs.subspan(1)) kube::MaxInto(envelope.requests, need->requests);
+  return envelope;
+}
+
+std::optional<kube::PodNeed> Floor(std::span<const kube::PodNeed* const> needs) {
+  if (needs.empty() || !SameConstraints(needs)) return std::nullopt;
+  kube::PodNeed floor = *needs[0];
+  for (const kube::PodNeed* need : needs.subspan(1)) {
+    for (auto& [name, amount] : floor.requests) {
+      auto other = need->requests.find(name);
+      amount = other == need->requests.end() ? 0 : std::min(amount, other->second);
+    }
+  }
+  std::erase_if(floor.requests, [](const auto& request) { return request.second <= 0; });
+  return floor;
+}
+
+}  // namespace lockstep::cluster

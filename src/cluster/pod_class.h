@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cluster/requests.h"
+#include "kube/model/pod.h"
+
+namespace lockstep::cluster {
+
+// Pods with an equal `PodNeed` share a class: where one of them fits, any of them fits.
+struct PodClass {
+  kube::PodNeed need;
+  std::vector<Request> requests;  // see RequestsOf
+};
+
+// What is left of a need once its pod has a node: where it may run no longer matters. Pods that a DaemonSet
+// ties to one node each then share a class.
+kube::PodNeed Held(const kube::PodNeed& need);
+
+// Equal on every machine and in every run.
+uint64_t HashOf(const kube::PodNeed& need);
+
+// A pod that is at least as hard to seat as each of `needs`, or at most as hard: same constraints, and of each
+// resource the largest, or the smallest, request. Nothing where constraints, tolerations or host ports differ.
+std::optional<kube::PodNeed> Envelope(std::span<const kube::PodNeed* const> needs);
+std::optional<kube::PodNeed> Floor(std::span<const kube::PodNeed* const> needs);
+
+}  // namespace lockstep::cluster

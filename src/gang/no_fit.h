@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cluster/nodes.h"
+#include "cluster/refusal.h"
+#include "gang/need.h"
+
+namespace lockstep::gang {
+
+// Nodes without a seat for a pod, by reason.
+struct RefusedNodes {
+  cluster::Reason reason = cluster::Reason::kNone;
+  std::string detail;  // kTaint: "key=value:NoSchedule"; kResource: the resource
+  int32_t nodes = 0;
+
+  friend bool operator==(const RefusedNodes&, const RefusedNodes&) = default;
+};
+
+// One resource, over all pods of the gang and all nodes that they may use at all. Thousandths.
+struct Supply {
+  std::string resource;
+  kube::Amount needed = 0;
+  kube::Amount free = 0;
+
+  friend bool operator==(const Supply&, const Supply&) = default;
+};
+
+// Why the pods of one class do, or do not, find seats. Roles with the same class are one.
+struct ClassFit {
+  cluster::ClassId pod_class = 0;
+  int32_t first_role = 0;  // index into Need::roles
+  int32_t wanted = 0;      // pods
+  int64_t seats = 0;       // for this class alone; >= wanted where only the mix of classes does not fit
+  std::vector<RefusedNodes> refused;  // most nodes first
+};
+
+struct NoFit {
+  int32_t nodes = 0;  // looked at: all of them
+  std::vector<ClassFit> classes;
+  // The resource in shortest supply. Where `needed` <= `free`, what is free is in too small pieces.
+  std::optional<Supply> shortest;
+  // It does not fit even without any pods but those of daemons: it can never run here as things are.
+  bool never = false;
+  // False where the bounded search gave up: a placement may exist (only for pods of several classes).
+  bool proved = true;
+};
+
+// The reasons that hold now for a gang that found no seats; `never` and `proved` are the caller's to fill.
+NoFit ReasonsFor(cluster::Nodes& nodes, cluster::View view, const Need& need,
+                 std::span<const cluster::NodeId> barred);
+
+// "key=value:NoSchedule", "key:NoSchedule".
+std::string TaintText(const kube::Taint& taint);
+
+}  // namespace lockstep::gang
