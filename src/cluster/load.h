@@ -41,8 +41,8 @@ struct Load {
   struct Indexed {
     ClassId pod_class = 0;
     uint64_t last_used = 0;
-    uint64_t seen = 0;           // of the change log
-    uint64_t order_version = 0;  // of Nodes::ByName
+    uint64_t seen = 0;                 // of the change log
+    uint64_t order_version = 0;        // of Nodes::ByName
     std::shared_ptr<SeatIndex> index;  // shared with copies of the world until one of them changes it
   };
 

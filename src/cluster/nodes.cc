@@ -28,7 +28,8 @@ bool NotReady(const kube::Node& node) {
 
 bool SameFacts(const NodeFacts& facts, const kube::Node& node) {
   return facts.unschedulable == node.unschedulable && facts.not_ready == NotReady(node) &&
-         facts.taints == node.taints && facts.allocatable == node.allocatable && facts.labels == node.meta.labels;
+         facts.taints == node.taints && facts.allocatable == node.allocatable &&
+         facts.labels == node.meta.labels;
 }
 
 }  // namespace
@@ -68,9 +69,8 @@ NodeId Nodes::Upsert(const kube::Node& node) {
 void Nodes::Remove(std::string_view name) {
   std::optional<NodeId> id = Find(name);
   if (!id) return;
-  auto place = std::ranges::lower_bound(by_name_, name, {}, [&](NodeId other) -> std::string_view {
-    return slots_[other].facts->name;
-  });
+  auto place = std::ranges::lower_bound(
+      by_name_, name, {}, [&](NodeId other) -> std::string_view { return slots_[other].facts->name; });
   by_name_.erase(place);
   ++order_version_;
   ids_.erase(slots_[*id].facts->name);
@@ -103,15 +103,15 @@ NodeId Nodes::NewSlot(const std::string& name) {
       load.occupants.resize(slots_.size());
     }
   }
-  auto place = std::ranges::lower_bound(by_name_, name, {}, [&](NodeId other) -> const std::string& {
-    return slots_[other].facts->name;
-  });
+  auto place = std::ranges::lower_bound(
+      by_name_, name, {}, [&](NodeId other) -> const std::string& { return slots_[other].facts->name; });
   by_name_.insert(place, id);
   ++order_version_;
   return id;
 }
 
-// A resource that some node lists for the first time: rare, so everything is laid out anew and the indexes go.
+// A resource that some node lists for the first time: rare, so everything is laid out anew and the indexes
+// go.
 void Nodes::AddColumns(const kube::Resources& resources) {
   size_t before = columns_.size();
   std::vector<std::string_view> added;
@@ -126,7 +126,8 @@ void Nodes::AddColumns(const kube::Resources& resources) {
   allocatable_ = std::move(wider);
   for (std::shared_ptr<const PodClass>& pod_class : classes_) {
     if (!pod_class) continue;
-    if (std::ranges::none_of(pod_class->requests, [](const Request& r) { return r.column == kNoColumn; })) continue;
+    if (std::ranges::none_of(pod_class->requests, [](const Request& r) { return r.column == kNoColumn; }))
+      continue;
     auto changed = std::make_shared<PodClass>(*pod_class);
     changed->requests = RequestsOf(changed->need.requests, columns_);
     pod_class = std::move(changed);

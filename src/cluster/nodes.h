@@ -26,8 +26,8 @@ enum class View : uint8_t { kNow, kEmpty };
 
 enum class Tenure : uint8_t { kPod, kDaemon };
 
-// The nodes of the cluster and what is left on them. A plain value: flat arrays, interned classes; copies share
-// what does not change.
+// The nodes of the cluster and what is left on them. A plain value: flat arrays, interned classes; copies
+// share what does not change.
 //
 // A class that is asked for gets an index of its seats (the 128 last asked), which catches up with the nodes
 // that changed since; so "does a gang of alike pods fit" costs no scan. Ids depend on the order of arrival;
@@ -36,8 +36,8 @@ class Nodes {
  public:
   // A new or changed node. Pods on it stay counted. An equal node changes nothing.
   NodeId Upsert(const kube::Node& node);
-  // Forgets the node and whatever occupied it: its pods must not be released afterwards, and are to be occupied
-  // again should the node come back.
+  // Forgets the node and whatever occupied it: its pods must not be released afterwards, and are to be
+  // occupied again should the node come back.
   void Remove(std::string_view name);
   std::optional<NodeId> Find(std::string_view name) const;
   bool Has(NodeId node) const { return node < slots_.size() && slots_[node].facts != nullptr; }
@@ -48,8 +48,8 @@ class Nodes {
   const std::vector<NodeId>& ByName() const { return by_name_; }
 
   ClassId Class(const kube::PodNeed& need);
-  // The class for a pod that has its node already: only what it holds matters, so that the pods of a DaemonSet
-  // are alike.
+  // The class for a pod that has its node already: only what it holds matters, so that the pods of a
+  // DaemonSet are alike.
   ClassId HeldClass(const kube::PodNeed& need) { return Class(Held(need)); }
   const PodClass& pod_class(ClassId pod_class) const { return *classes_[pod_class]; }
   size_t class_count() const { return classes_.size() - free_classes_.size(); }
@@ -73,9 +73,11 @@ class Nodes {
 
   // Where pods of the class fit. Valid until the next call of a non-const member.
   const SeatIndex& Seats(ClassId pod_class, View view = View::kNow);
-  // The same for one node, from scratch: what the index must agree with. `row` keeps what is still true of it.
+  // The same for one node, from scratch: what the index must agree with. `row` keeps what is still true of
+  // it.
   SeatIndex::Row Judge(NodeId node, ClassId pod_class, View view, SeatIndex::Row row = {}) const;
-  // Per request of the class, what is free on the nodes it may use at all; over-committed nodes count as full.
+  // Per request of the class, what is free on the nodes it may use at all; over-committed nodes count as
+  // full.
   std::vector<kube::Amount> FreeFor(ClassId pod_class, View view = View::kNow);
   const kube::Taint& taint(uint16_t id) const { return taints_[id]; }
 
@@ -96,7 +98,9 @@ class Nodes {
   Load& load(View view) { return loads_[static_cast<size_t>(view)]; }
   const Load& load(View view) const { return loads_[static_cast<size_t>(view)]; }
   kube::Amount* allocatable_row(NodeId node) { return allocatable_.data() + node * columns_.size(); }
-  const kube::Amount* allocatable_row(NodeId node) const { return allocatable_.data() + node * columns_.size(); }
+  const kube::Amount* allocatable_row(NodeId node) const {
+    return allocatable_.data() + node * columns_.size();
+  }
 
   NodeId NewSlot(const std::string& name);
   void AddColumns(const kube::Resources& resources);

@@ -15,7 +15,8 @@ namespace lockstep::cluster {
 Refusal Nodes::JudgeFacts(const NodeFacts& facts, const kube::PodNeed& need) const {
   if (RefuseNotReady(facts)) return {Reason::kNotReady};
   if (RefuseUnschedulable(need, facts)) return {Reason::kUnschedulable};
-  if (std::optional<size_t> taint = RefuseTaint(need, facts)) return {Reason::kTaint, facts.taint_ids[*taint]};
+  if (std::optional<size_t> taint = RefuseTaint(need, facts))
+    return {Reason::kTaint, facts.taint_ids[*taint]};
   if (RefuseSelector(need, facts)) return {Reason::kSelector};
   return {};
 }
@@ -51,7 +52,8 @@ SeatIndex::Row Nodes::Judge(NodeId node, ClassId pod_class, View view, SeatIndex
   row.seats = kind.need.host_ports.empty() ? room.pods : std::min(room.pods, 1);
   if (room.pods == 0) {
     bool pods = room.scarcest + 1 == kind.requests.size();
-    row.refusal = pods ? Refusal{Reason::kPods} : Refusal{Reason::kResource, static_cast<uint16_t>(room.scarcest)};
+    row.refusal =
+        pods ? Refusal{Reason::kPods} : Refusal{Reason::kResource, static_cast<uint16_t>(room.scarcest)};
   }
   return row;
 }
@@ -90,12 +92,12 @@ void Nodes::CatchUp(Load::Indexed& indexed, View view) {
   index.Resize(slots_.size());
   Load& at = load(view);
   bool same_order = indexed.order_version == order_version_;
-  std::optional<std::span<const NodeId>> changes;
-  if (indexed.order_version != 0) changes = at.log.Since(indexed.seen);
+  std::optional<std::span<const NodeId>> changes = at.log.Since(indexed.seen);
+  bool fresh = indexed.order_version == 0;
   auto judge = [&](NodeId node) {
     index.Set(node, Judge(node, indexed.pod_class, view, index.row(node)), slots_[node].rank, same_order);
   };
-  if (changes && changes->size() < slots_.size()) {
+  if (!fresh && changes && changes->size() < slots_.size()) {
     std::ranges::for_each(*changes, judge);
   } else {
     for (NodeId node = 0; node < slots_.size(); ++node) judge(node);
@@ -116,7 +118,8 @@ std::vector<kube::Amount> Nodes::FreeFor(ClassId pod_class, View view) {
     const kube::Amount* used = at.used.data() + node * columns_.size();
     for (size_t i = 0; i < requests.size(); ++i) {
       int32_t column = requests[i].column;
-      if (column != kNoColumn && allocatable[column] > used[column]) sums[i] += allocatable[column] - used[column];
+      if (column != kNoColumn && allocatable[column] > used[column])
+        sums[i] += allocatable[column] - used[column];
     }
   }
   std::vector<kube::Amount> free;

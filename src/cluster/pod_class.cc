@@ -45,7 +45,8 @@ uint64_t HashOf(const kube::PodNeed& need) {
   for (const kube::Toleration& toleration : need.tolerations) {
     hash = StableHash(toleration.effect, StableHash(toleration.value, StableHash(toleration.key, hash)));
   }
-  for (const kube::HostPort& port : need.host_ports) hash = HashNumber(static_cast<uint64_t>(port.port), hash);
+  for (const kube::HostPort& port : need.host_ports)
+    hash = HashNumber(static_cast<uint64_t>(port.port), hash);
   return HashNumber(need.nodes.has_terms, hash);
 }
 

@@ -23,8 +23,9 @@ kube::PodNeed Held(const kube::PodNeed& need);
 // Equal on every machine and in every run.
 uint64_t HashOf(const kube::PodNeed& need);
 
-// A pod that is at least as hard to seat as each of `needs`, or at most as hard: same constraints, and of each
-// resource the largest, or the smallest, request. Nothing where constraints, tolerations or host ports differ.
+// A pod that is at least as hard to seat as each of `needs`, or at most as hard: same constraints, and of
+// each resource the largest, or the smallest, request. Nothing where constraints, tolerations or host ports
+// differ.
 std::optional<kube::PodNeed> Envelope(std::span<const kube::PodNeed* const> needs);
 std::optional<kube::PodNeed> Floor(std::span<const kube::PodNeed* const> needs);
 

@@ -6,15 +6,24 @@ namespace lockstep::cluster {
 
 std::string_view ReasonText(Reason reason) {
   switch (reason) {
-    case Reason::kNone: return "fits";
-    case Reason::kBarred: return "barred";
-    case Reason::kNotReady: return "notReady";
-    case Reason::kUnschedulable: return "unschedulable";
-    case Reason::kTaint: return "taint";
-    case Reason::kSelector: return "selector";
-    case Reason::kHostPort: return "hostPort";
-    case Reason::kResource: return "resource";
-    case Reason::kPods: return "pods";
+    case Reason::kNone:
+      return "fits";
+    case Reason::kBarred:
+      return "barred";
+    case Reason::kNotReady:
+      return "notReady";
+    case Reason::kUnschedulable:
+      return "unschedulable";
+    case Reason::kTaint:
+      return "taint";
+    case Reason::kSelector:
+      return "selector";
+    case Reason::kHostPort:
+      return "hostPort";
+    case Reason::kResource:
+      return "resource";
+    case Reason::kPods:
+      return "pods";
   }
   CHECK(false) << "unknown reason " << static_cast<int>(reason);
   return "";

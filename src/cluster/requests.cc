@@ -6,7 +6,8 @@
 namespace lockstep::cluster {
 
 bool IsExtended(std::string_view resource) {
-  return resource.find('/') != std::string_view::npos && resource.find("kubernetes.io/") == std::string_view::npos;
+  return resource.find('/') != std::string_view::npos &&
+         resource.find("kubernetes.io/") == std::string_view::npos;
 }
 
 bool Columns::Add(std::string_view name) {
@@ -27,7 +28,8 @@ std::vector<Request> RequestsOf(const kube::Resources& resources, const Columns&
     if (amount <= 0 || name == "pods") continue;
     requests.push_back({name, amount, columns.Find(name), IsExtended(name)});
   }
-  std::ranges::stable_sort(requests, [](const Request& a, const Request& b) { return a.extended > b.extended; });
+  std::ranges::stable_sort(requests,
+                           [](const Request& a, const Request& b) { return a.extended > b.extended; });
   requests.push_back({"pods", 1000, columns.Find("pods"), false});
   return requests;
 }

@@ -43,8 +43,8 @@ class Columns {
   std::map<std::string, int32_t, std::less<>> columns_;
 };
 
-// What one pod takes of a node: its requests above zero and one of "pods". Extended resources come first, then
-// the others, each by name, "pods" last: the first that is short is the one worth telling.
+// What one pod takes of a node: its requests above zero and one of "pods". Extended resources come first,
+// then the others, each by name, "pods" last: the first that is short is the one worth telling.
 std::vector<Request> RequestsOf(const kube::Resources& resources, const Columns& columns);
 
 }  // namespace lockstep::cluster

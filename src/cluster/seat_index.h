@@ -15,8 +15,9 @@ using NodeId = uint32_t;  // index into the flat arrays of Nodes; slots of remov
 // Where the pods of one class fit, kept up to date node by node: seats per node, their total, and the nodes
 // with exactly n seats in order of their names. `Nodes` owns and updates it; placement reads it.
 //
-// Nodes come in two tiers: those whose extended resources the class asks for all (or that have none), and those
-// that have devices the class has no use for. A CPU pod takes a GPU node only when nothing else is left.
+// Nodes come in two tiers: those whose extended resources the class asks for all (or that have none), and
+// those that have devices the class has no use for. A CPU pod takes a GPU node only when nothing else is
+// left.
 class SeatIndex {
  public:
   static constexpr size_t kTiers = 2;
@@ -60,7 +61,7 @@ class SeatIndex {
 
  private:
   struct Tier {
-    std::vector<RankSet> buckets;  // [0] stays empty
+    std::vector<RankSet> buckets;                         // [0] stays empty
     std::array<uint64_t, (kLastBucket + 1) / 64> used{};  // which buckets have members
   };
 

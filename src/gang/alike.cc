@@ -9,7 +9,9 @@ using cluster::NodeId;
 using cluster::RankSet;
 using cluster::SeatIndex;
 
-bool Contains(std::span<const NodeId> nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
+bool Contains(std::span<const NodeId> nodes, NodeId node) {
+  return std::ranges::find(nodes, node) != nodes.end();
+}
 
 // Walks the nodes of one tier from the most seats to the fewest, by name among equals.
 class Descent {

@@ -40,7 +40,8 @@ class Search {
       : nodes_(nodes), view_(view), kinds_(kinds), work_(work) {
     for (const RoleNeed& kind : kinds) {
       for (const cluster::Request& request : nodes.pod_class(kind.pod_class).requests) {
-        if (std::ranges::find(resources_, request.name) == resources_.end()) resources_.push_back(request.name);
+        if (std::ranges::find(resources_, request.name) == resources_.end())
+          resources_.push_back(request.name);
       }
     }
     for (const RoleNeed& kind : kinds) {
@@ -62,7 +63,8 @@ class Search {
       states = std::move(next);
       if (states.empty()) return {{}, true};
       for (const State& state : states) {
-        if (std::ranges::all_of(state.left, [](int32_t left) { return left == 0; })) return {Trace(state), true};
+        if (std::ranges::all_of(state.left, [](int32_t left) { return left == 0; }))
+          return {Trace(state), true};
       }
     }
     return {{}, work_ > 0};
@@ -75,8 +77,8 @@ class Search {
     return wanted;
   }
 
-  // What decides about the options of a node: seats of each kind alone, and what is free of each resource, cut
-  // at what the gang could use.
+  // What decides about the options of a node: seats of each kind alone, and what is free of each resource,
+  // cut at what the gang could use.
   std::vector<int64_t> StateOf(NodeId node) const {
     std::vector<int64_t> state;
     int64_t seats = 0;
@@ -163,8 +165,9 @@ class Search {
 
   bool PortsTaken(size_t kind, const Counts& chosen) const {
     for (size_t other = 0; other < kind; ++other) {
-      if (chosen[other] > 0 && cluster::PortsConflict(nodes_.pod_class(kinds_[kind].pod_class).need.host_ports,
-                                                      nodes_.pod_class(kinds_[other].pod_class).need.host_ports)) {
+      if (chosen[other] > 0 &&
+          cluster::PortsConflict(nodes_.pod_class(kinds_[kind].pod_class).need.host_ports,
+                                 nodes_.pod_class(kinds_[other].pod_class).need.host_ports)) {
         return true;
       }
     }
@@ -190,7 +193,8 @@ class Search {
       if (state.left[i] > suffix_[step + 1][i]) return;
     }
     work_ -= static_cast<int64_t>(states.size()) + 1;
-    if (std::ranges::any_of(states, [&](const State& other) { return AtMost(other.left, state.left); })) return;
+    if (std::ranges::any_of(states, [&](const State& other) { return AtMost(other.left, state.left); }))
+      return;
     std::erase_if(states, [&](const State& other) { return AtMost(state.left, other.left); });
     states.push_back(std::move(state));
   }
@@ -214,7 +218,7 @@ class Search {
   std::span<const RoleNeed> kinds_;
   int64_t work_;
   std::vector<std::string> resources_;
-  std::vector<std::vector<Amount>> requests_;  // kind × resource
+  std::vector<std::vector<Amount>> requests_;                    // kind × resource
   std::map<std::vector<int64_t>, std::vector<Counts>> options_;  // by state; a map keeps its entries in place
   std::vector<Candidate> candidates_;
   std::vector<Counts> seats_;

@@ -107,7 +107,8 @@ class Mixed {
     std::vector<size_t> order(kinds_.size());
     std::iota(order.begin(), order.end(), 0);
     std::vector<int64_t> seats;
-    for (const RoleNeed& kind : kinds_) seats.push_back(SeatsFor(nodes_.Seats(kind.pod_class, view_), barred_));
+    for (const RoleNeed& kind : kinds_)
+      seats.push_back(SeatsFor(nodes_.Seats(kind.pod_class, view_), barred_));
     std::ranges::stable_sort(order, [&](size_t a, size_t b) {
       return __int128{kinds_[a].count} * seats[b] > __int128{kinds_[b].count} * seats[a];
     });
@@ -120,14 +121,16 @@ class Mixed {
 
   // Equal in everything but the CPU, memory and such: pods that share a seat of one size waste little.
   bool DiffersLittle() const {
-    auto devices = [](const kube::PodNeed& need) {
+    auto devices_of = [](const kube::PodNeed& need) {
       kube::Resources devices;
       for (const auto& request : need.requests) {
         if (cluster::IsExtended(request.first)) devices.insert(request);
       }
       return devices;
     };
-    return std::ranges::all_of(needs_, [&](const kube::PodNeed* need) { return devices(*need) == devices(*needs_[0]); });
+    kube::Resources devices = devices_of(*needs_[0]);
+    return std::ranges::all_of(needs_,
+                               [&](const kube::PodNeed* need) { return devices_of(*need) == devices; });
   }
 
   bool AllFitOn(NodeId node) {
@@ -160,7 +163,8 @@ class Mixed {
 
 }  // namespace
 
-MixedResult PlaceMixed(Nodes& nodes, View view, std::span<const RoleNeed> kinds, std::span<const NodeId> barred) {
+MixedResult PlaceMixed(Nodes& nodes, View view, std::span<const RoleNeed> kinds,
+                       std::span<const NodeId> barred) {
   Mixed mixed(nodes, view, kinds, barred);
   if (mixed.IsImpossible()) return {};
   if (auto shares = mixed.AsOneClass(); !shares.empty()) return {std::move(shares)};

@@ -24,7 +24,8 @@ struct MixedResult {
 };
 
 // Seats for a gang of several kinds of pods (distinct classes, counts > 0), in this order:
-//   1. bounds: a kind alone, or as many of the smallest pod as there are pods, do not fit: there is no placement
+//   1. bounds: a kind alone, or as many of the smallest pod as there are pods, do not fit: there is no
+//   placement
 //   2. all kinds as pods of one envelope class, where they differ little (a master's init container)
 //   3. the whole gang on the tightest single node
 //   4. kind after kind, hardest first, then other orders

@@ -31,8 +31,8 @@ struct Seats {
   friend bool operator==(const Seats&, const Seats&) = default;
 };
 
-// A seat for every pod of a gang: grouped by node, every (role, index) exactly once. Index 0 of the first role
-// is on the first node.
+// A seat for every pod of a gang: grouped by node, every (role, index) exactly once. Index 0 of the first
+// role is on the first node.
 struct Placement {
   std::vector<Seats> seats;
 

@@ -16,9 +16,12 @@ using cluster::View;
 
 std::string DetailOf(const Nodes& nodes, const cluster::PodClass& kind, cluster::Refusal refusal) {
   switch (refusal.reason) {
-    case Reason::kTaint: return TaintText(nodes.taint(refusal.detail));
-    case Reason::kResource: return kind.requests[refusal.detail].name;
-    default: return "";
+    case Reason::kTaint:
+      return TaintText(nodes.taint(refusal.detail));
+    case Reason::kResource:
+      return kind.requests[refusal.detail].name;
+    default:
+      return "";
   }
 }
 
@@ -29,7 +32,8 @@ std::vector<RefusedNodes> Refused(const Nodes& nodes, const SeatIndex& index, co
     if (count.nodes > 0) counts[{count.refusal.reason, DetailOf(nodes, kind, count.refusal)}] += count.nodes;
   }
   for (size_t i = 0; i < barred.size(); ++i) {
-    if (!nodes.Has(barred[i]) || std::ranges::find(barred.first(i), barred[i]) != barred.first(i).end()) continue;
+    if (!nodes.Has(barred[i]) || std::ranges::find(barred.first(i), barred[i]) != barred.first(i).end())
+      continue;
     if (index.seats(barred[i]) > 0) ++counts[{Reason::kBarred, ""}];
   }
   std::vector<RefusedNodes> refused;
@@ -81,7 +85,8 @@ NoFit ReasonsFor(Nodes& nodes, View view, const Need& need, std::span<const Node
       continue;
     }
     const SeatIndex& index = nodes.Seats(wanted.pod_class, view);
-    ClassFit fit{.pod_class = wanted.pod_class, .first_role = static_cast<int32_t>(role), .wanted = wanted.count};
+    ClassFit fit{
+        .pod_class = wanted.pod_class, .first_role = static_cast<int32_t>(role), .wanted = wanted.count};
     fit.seats = SeatsFor(index, barred);
     fit.refused = Refused(nodes, index, nodes.pod_class(wanted.pod_class), barred);
     no_fit.classes.push_back(std::move(fit));

@@ -34,7 +34,8 @@ std::vector<RoleNeed> KindsOf(const Need& need) {
   return kinds;
 }
 
-MixedResult Search(Nodes& nodes, View view, const std::vector<RoleNeed>& kinds, std::span<const NodeId> barred) {
+MixedResult Search(Nodes& nodes, View view, const std::vector<RoleNeed>& kinds,
+                   std::span<const NodeId> barred) {
   if (kinds.size() != 1) return PlaceMixed(nodes, view, kinds, barred);
   MixedResult result;
   const cluster::SeatIndex& index = nodes.Seats(kinds[0].pod_class, view);
@@ -56,7 +57,8 @@ void GroupByNode(std::vector<KindShare>& shares) {
 }
 
 // Names the pods: the seats of each kind go to its roles in role order, node by node.
-Placement NamePods(const Need& need, const std::vector<RoleNeed>& kinds, const std::vector<KindShare>& shares) {
+Placement NamePods(const Need& need, const std::vector<RoleNeed>& kinds,
+                   const std::vector<KindShare>& shares) {
   Placement placement;
   placement.seats.reserve(shares.size() + need.roles.size());
   std::vector<int32_t> next(need.roles.size());
@@ -76,7 +78,8 @@ Placement NamePods(const Need& need, const std::vector<RoleNeed>& kinds, const s
   return placement;
 }
 
-std::variant<Placement, NoFit> PlaceIn(Nodes& nodes, View view, const Need& need, std::span<const NodeId> barred) {
+std::variant<Placement, NoFit> PlaceIn(Nodes& nodes, View view, const Need& need,
+                                       std::span<const NodeId> barred) {
   std::vector<RoleNeed> kinds = KindsOf(need);
   if (kinds.empty()) return Placement{};
   MixedResult result = Search(nodes, view, kinds, barred);
