@@ -52,20 +52,10 @@ class MemoryApi::MemoryWatch final : public kube::Watch {
         handler_(&handler),
         delivery_(connection_->loop),
         bookmark_(connection_->loop),
-        timeout_(connection_->loop) {
+        timeout_(connection_->loop),
+        silence_(connection_->loop) {
     connection_->watches.push_back(this);
-    uint64_t number = ++connection_->watches_started;
-    if (connection_->down) return End(kube::NoAnswer("connection refused"));
-    Result<WatchId, Status> id =
-        connection_->server.StartWatch(request, [this](WatchNotice notice) { Push(std::move(notice)); });
-    if (!id.ok()) return End(id.error());
-    id_ = *id;
-    ArmBookmark();
-    const Options& options = connection_->options;
-    auto half = static_cast<uint64_t>(options.watch_timeout.count() / 2);
-    if (half == 0) return;
-    Duration jitter(static_cast<int64_t>(StableJitter(options.user, number, half)));
-    timeout_.SetAfter(options.watch_timeout / 2 + jitter, [this] { End(kube::OkStatus()); });
+    Start(request);
   }
 
   ~MemoryWatch() override {
@@ -79,11 +69,19 @@ class MemoryApi::MemoryWatch final : public kube::Watch {
   // Nothing that still waits is delivered: it was on the connection.
   void Break(Status status) {
     queue_.clear();
+    broken_ = true;
     End(std::move(status));
   }
 
-  void Wake() {
-    if (!queue_.empty() && !delivery_.armed()) Arm();
+  // After a stall began or ended.
+  void StallChanged() {
+    Duration limit = connection_->options.silence_limit;
+    if (!Stalled()) {
+      silence_.Stop();
+      Wake();
+    } else if (!ended_ && !silence_.armed() && limit > Duration::zero()) {
+      silence_.SetAfter(limit, [this] { Break(kube::NoAnswer("the watch fell silent")); });
+    }
   }
 
  private:
@@ -93,6 +91,22 @@ class MemoryApi::MemoryWatch final : public kube::Watch {
     std::string bookmark;
     Status end;
   };
+
+  void Start(const kube::WatchRequest& request) {
+    uint64_t number = ++connection_->watches_started;
+    if (connection_->down) return End(kube::NoAnswer("connection refused"));
+    Result<WatchId, Status> id =
+        connection_->server.StartWatch(request, [this](WatchNotice notice) { Push(std::move(notice)); });
+    if (!id.ok()) return End(id.error());
+    id_ = *id;
+    StallChanged();
+    ArmBookmark();
+    const Options& options = connection_->options;
+    auto half = static_cast<uint64_t>(options.watch_timeout.count() / 2);
+    if (half == 0) return;
+    Duration jitter(static_cast<int64_t>(StableJitter(options.user, number, half)));
+    timeout_.SetAfter(options.watch_timeout / 2 + jitter, [this] { End(kube::OkStatus()); });
+  }
 
   void Push(WatchNotice notice) { Enqueue({Due(), std::move(notice), "", {}}); }
 
@@ -108,7 +122,13 @@ class MemoryApi::MemoryWatch final : public kube::Watch {
     Wake();
   }
 
-  bool Stalled() const { return connection_->all_stalled || connection_->stalled.contains(&resource_); }
+  void Wake() {
+    if (!queue_.empty() && !delivery_.armed()) Arm();
+  }
+
+  bool Stalled() const {
+    return !broken_ && (connection_->all_stalled || connection_->stalled.contains(&resource_));
+  }
 
   void Arm() {
     if (Stalled()) return;
@@ -139,6 +159,7 @@ class MemoryApi::MemoryWatch final : public kube::Watch {
     if (id_ != 0) connection_->server.StopWatch(std::exchange(id_, 0));
     bookmark_.Stop();
     timeout_.Stop();
+    silence_.Stop();
   }
 
   void End(Status status) {
@@ -152,9 +173,10 @@ class MemoryApi::MemoryWatch final : public kube::Watch {
   kube::WatchHandler* handler_;
   WatchId id_ = 0;
   bool ended_ = false;
+  bool broken_ = false;
   MonoTime last_due_{};
   std::deque<Item> queue_;
-  Timer delivery_, bookmark_, timeout_;
+  Timer delivery_, bookmark_, timeout_, silence_;
 };
 
 MemoryApi::MemoryApi(Loop& loop, Server& server, Options options)
@@ -222,7 +244,7 @@ void MemoryApi::StallWatches(bool stalled, const kube::Resource* resource) {
   } else {
     connection_->stalled.erase(resource);
   }
-  for (MemoryWatch* watch : connection_->watches) watch->Wake();
+  for (MemoryWatch* watch : connection_->watches) watch->StallChanged();
 }
 
 int MemoryApi::running_watches() const {
