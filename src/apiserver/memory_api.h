@@ -35,7 +35,8 @@ class MemoryApi final : public kube::Api {
   struct Options {
     std::string user = "user";              // for the server's audit
     Duration bookmark_every = seconds(60);  // zero: none
-    Duration watch_timeout = minutes(40);   // the server ends a watch after it (jittered by up to a half)
+    Duration watch_timeout = minutes(40);   // the server ends a watch after between half of it and all
+    Duration silence_limit = seconds(150);  // after which the client takes a stalled watch for broken
   };
 
   MemoryApi(Loop& loop, Server& server, Options options);

@@ -23,7 +23,8 @@ class TestServer {
   kube::Response Get(const kube::Resource& resource, const std::string& name) {
     return Send(Make(kube::Verb::kGet, resource, name));
   }
-  kube::Response Update(const kube::Resource& resource, const json::Doc& object, const std::string& sub = "") {
+  kube::Response Update(const kube::Resource& resource, const json::Doc& object,
+                        const std::string& sub = "") {
     kube::Request request = Make(kube::Verb::kUpdate, resource, json::GetString(object, "metadata.name"));
     request.body = json::Dump(object);
     request.subresource = sub;
@@ -44,7 +45,8 @@ class TestServer {
     request.propagation = propagation;
     return Send(request);
   }
-  kube::Response List(const kube::Resource& resource, const std::string& labels = "", const std::string& fields = "") {
+  kube::Response List(const kube::Resource& resource, const std::string& labels = "",
+                      const std::string& fields = "") {
     kube::Request request = Make(kube::Verb::kList, resource, "");
     request.label_selector = labels;
     request.field_selector = fields;
@@ -65,7 +67,9 @@ class TestServer {
     kube::Response response = Get(resource, name);
     return response.status.ok() ? *json::Parse(response.body) : json::Doc();
   }
-  bool Has(const kube::Resource& resource, const std::string& name) { return !Stored(resource, name).is_null(); }
+  bool Has(const kube::Resource& resource, const std::string& name) {
+    return !Stored(resource, name).is_null();
+  }
 
   // Lets the controllers work until they have nothing left to do.
   void Settle() {
