@@ -15,7 +15,7 @@ FORBIDDEN_WORDS = {"util", "utils", "helper", "helpers", "manager", "managers", 
 
 # Rooms without I/O, threads, clocks and randomness: the same events give the same actions.
 PURE = ("kube/model", "kubelet", "cluster", "gang", "queue", "recovery", "jobs", "explain", "engine")
-IMPURE_HEADERS = {"thread", "mutex", "shared_mutex", "condition_variable", "future", "atomic", "random", "fstream",
+IMPURE_HEADERS = {"thread", "mutex", "shared_mutex", "condition_variable", "future", "random", "fstream",
                   "filesystem", "iostream", "base/real_loop.h"}
 IMPURE_CODE = re.compile(r"\b(steady_clock|system_clock|high_resolution_clock)::now\b|\brand\(|\bgetenv\(|\btime\(nullptr")
 
