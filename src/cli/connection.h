@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "kube/client/kubeconfig.h"
+
+namespace lockstep::cli {
+
+// Where to find the API server: --kubeconfig FILE, else the service account of the pod we run in (when there is no
+// $KUBECONFIG), else $KUBECONFIG or ~/.kube/config.
+Result<kube::ClientConfig> Connect(const std::string& kubeconfig, const std::string& context = "");
+
+}  // namespace lockstep::cli

@@ -1,0 +1,121 @@
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+
+#include "api/gang.h"
+#include "base/real_loop.h"
+#include "cli/commands.h"
+#include "cli/connection.h"
+#include "kube/client/http_api.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+struct Flags {
+  std::string kubeconfig, ns, job, output;
+};
+
+std::string Needs(const kube::Resources& needs) {
+  std::string text;
+  for (const auto& [name, amount] : needs) {
+    bool bytes = name == "memory" || name == "ephemeral-storage";
+    text += (text.empty() ? "" : ", ") + kube::FormatQuantity(amount, bytes) + " " + name;
+  }
+  return text;
+}
+
+std::string Seats(const api::NodeSeats& seats) {
+  std::string text = seats.node + ":";
+  for (const api::RoleRange& range : seats.pods) {
+    text += " " + range.role + " " + std::to_string(range.first);
+    if (range.last != range.first) text += "-" + std::to_string(range.last);
+  }
+  return text;
+}
+
+void PrintText(const api::Gang& gang) {
+  const api::GangStatus& status = gang.status;
+  std::printf("%s %s/%s: %s. %s\n", gang.spec.job.kind.c_str(), gang.meta.ns.c_str(), gang.spec.job.name.c_str(),
+              std::string(api::PhaseText(status.phase)).c_str(), status.reason.message.c_str());
+  std::printf("  pods      %d, started together\n", gang.pods());
+  if (!status.needs.empty()) std::printf("  needs     %s\n", Needs(status.needs).c_str());
+  std::printf("  queued    %s\n", FormatMicroTime(gang.spec.queued_at).c_str());
+  if (status.attempt > 0) std::printf("  attempt   %ld\n", static_cast<long>(status.attempt));
+  if (status.policy_restarts + status.fault_restarts > 0) {
+    std::printf("  restarts  %ld for failed pods, %ld for faults\n", static_cast<long>(status.policy_restarts),
+                static_cast<long>(status.fault_restarts));
+  }
+  if (status.not_before) std::printf("  not before %s\n", FormatTime(*status.not_before).c_str());
+  for (const api::BarredNode& node : status.barred) {
+    std::printf("  barred    %s until %s: %s\n", node.node.c_str(), FormatTime(node.until).c_str(), node.reason.c_str());
+  }
+  for (const api::NodeSeats& seats : status.placement) std::printf("  seats     %s\n", Seats(seats).c_str());
+}
+
+void PrintJson(const api::Gang& gang) {
+  json::Doc doc = {{"job", {{"kind", gang.spec.job.kind}, {"namespace", gang.meta.ns}, {"name", gang.spec.job.name}}},
+                   {"queuedAt", FormatMicroTime(gang.spec.queued_at)},
+                   {"pods", gang.pods()},
+                   {"status", api::StatusDoc(gang.status, gang.spec.roles)}};
+  std::printf("%s\n", json::DumpPretty(doc).c_str());
+}
+
+// "pytorchjob/NAME": the kind in any case, singular or plural.
+Result<std::pair<std::string, std::string>> ParseJob(const std::string& text) {
+  size_t slash = text.find('/');
+  if (slash == std::string::npos || slash + 1 == text.size()) {
+    return Error{"\"" + text + "\": must be KIND/NAME, for example pytorchjob/bert"};
+  }
+  std::string kind = text.substr(0, slash);
+  for (char& c : kind) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (kind == "pytorchjobs") kind.pop_back();
+  if (kind != "pytorchjob") return Error{"\"" + kind + "\": not a kind of job that Lockstep runs; pytorchjob is"};
+  return std::pair(kind, text.substr(slash + 1));
+}
+
+int Fail(const std::string& message) {
+  std::fprintf(stderr, "lockstep explain: %s\n", message.c_str());
+  return 1;
+}
+
+int RunExplain(const Flags& flags) {
+  auto job = ParseJob(flags.job);
+  if (!job.ok()) return Fail(job.error().message);
+  Result<kube::ClientConfig> config = Connect(flags.kubeconfig);
+  if (!config.ok()) return Fail(config.error().message);
+  RealLoop loop;
+  kube::HttpApi api(loop, *config);
+  kube::Request request;
+  request.verb = kube::Verb::kGet;
+  request.resource = &kube::kGangs;
+  request.ns = flags.ns.empty() ? config->ns : flags.ns;
+  request.name = api::GangName(job->first, job->second);
+  std::optional<kube::Response> response;
+  api.Send(request, [&](kube::Response r) { response = std::move(r); });
+  if (!loop.RunUntilTrue([&] { return response.has_value(); }, seconds(60))) return Fail("no answer from the API server");
+  if (response->status.not_found()) {
+    return Fail(job->first + " " + request.ns + "/" + job->second + ": no Gang yet: the job does not exist, is not " +
+                "Lockstep's, or the operator has not seen it (is it running?)");
+  }
+  if (!response->status.ok()) return Fail(response->status.message);
+  Result<json::Doc> doc = json::Parse(response->body);
+  Result<api::Gang> gang = doc.ok() ? api::ParseGang(*doc) : Result<api::Gang>(doc.error());
+  if (!gang.ok()) return Fail(gang.error().message);
+  flags.output == "json" ? PrintJson(*gang) : PrintText(*gang);
+  return 0;
+}
+
+}  // namespace
+
+void AddExplainCommand(CLI::App& app, Run& run) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("explain", "Why a job waits, in a sentence, and where its pods have seats");
+  command->add_option("job", flags->job, "KIND/NAME, for example pytorchjob/bert")->required();
+  command->add_option("-n,--namespace", flags->ns, "namespace of the job (default: the kubeconfig's)");
+  command->add_option("--kubeconfig", flags->kubeconfig, "kubeconfig file");
+  command->add_option("-o,--output", flags->output, "text or json")->check(CLI::IsMember({"text", "json"}));
+  command->callback([flags, &run] { run = [flags] { return RunExplain(*flags); }; });
+}
+
+}  // namespace lockstep::cli
