@@ -20,7 +20,9 @@ std::optional<WatchEventType> EventType(std::string_view name) {
 
 std::string Shortened(std::string_view text) {
   constexpr size_t kShown = 80;
-  return text.size() <= kShown ? std::string(text) : std::string(text.substr(0, kShown)) + "...";
+  std::string shown(text.substr(0, kShown));
+  if (text.size() > kShown) shown += "...";
+  return shown;
 }
 
 bool IsBlank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
