@@ -61,14 +61,13 @@ void Fleet::OnPod(json::DocPtr pod) {
   std::string node_name = json::GetString(*pod, "spec.nodeName");
   HollowNode* node = FindNode(node_name);
   if (!synced_ || node == nullptr || !node->up()) {
-    unseen_[uid] = std::move(pod);
-    return;
+    return KeepUnseen(uid, node_name, std::move(pod));
   }
   TakePod(*node, *pod);
 }
 
 void Fleet::OnPodGone(const std::string& uid) {
-  unseen_.erase(uid);
+  ForgetUnseen(uid);
   auto found = pods_.find(uid);
   if (found == pods_.end()) return;
   HollowPod& pod = *found->second;
@@ -86,15 +85,31 @@ void Fleet::OnSynced() {
   for (auto& [name, node] : nodes_) TakeUnseen(*node);
 }
 
+void Fleet::KeepUnseen(const std::string& uid, const std::string& node_name, json::DocPtr pod) {
+  unseen_[node_name][uid] = std::move(pod);
+  unseen_on_[uid] = node_name;
+}
+
+void Fleet::ForgetUnseen(const std::string& uid) {
+  auto found = unseen_on_.find(uid);
+  if (found == unseen_on_.end()) return;
+  auto on = unseen_.find(found->second);
+  on->second.erase(uid);
+  if (on->second.empty()) unseen_.erase(on);
+  unseen_on_.erase(found);
+}
+
 // Takes what was bound to the node while no kubelet looked.
 void Fleet::TakeUnseen(HollowNode& node) {
-  if (!synced_ || !node.up()) return;
+  auto found = unseen_.find(node.facts.shape.name);
+  if (!synced_ || !node.up() || found == unseen_.end()) return;
   std::vector<json::DocPtr> pods;
-  for (const auto& [uid, pod] : unseen_) {
-    if (json::GetString(*pod, "spec.nodeName") == node.facts.shape.name) pods.push_back(pod);
+  for (const auto& [uid, pod] : found->second) {
+    pods.push_back(pod);
+    unseen_on_.erase(uid);
   }
+  unseen_.erase(found);
   std::sort(pods.begin(), pods.end(), ComesFirst);
-  for (const json::DocPtr& pod : pods) unseen_.erase(Uid(*pod));
   for (const json::DocPtr& pod : pods) TakePod(node, *pod);
 }
 
@@ -257,7 +272,10 @@ void Fleet::Erase(const std::string& uid) {
   if (pod.process_counted) pod.node.processes.Remove(pod.need);
   if (const auto& wanted = pod.life.programme().rendezvous) {
     auto group = rendezvous_.find(pod.life.shape().ns + "/" + wanted->group);
-    if (group != rendezvous_.end()) group->second.erase(uid);
+    if (group != rendezvous_.end()) {
+      group->second.erase(uid);
+      if (group->second.empty()) rendezvous_.erase(group);
+    }
   }
   pods_.erase(found);
 }

@@ -93,6 +93,8 @@ class Fleet {
   void OnSynced();
   void OnNode(const json::Doc& object);
   void TakePod(HollowNode& node, const json::Doc& pod);
+  void KeepUnseen(const std::string& uid, const std::string& node_name, json::DocPtr pod);
+  void ForgetUnseen(const std::string& uid);
   void TakeUnseen(HollowNode& node);
   void SeePodChange(HollowPod& pod, const json::Doc& object);
 

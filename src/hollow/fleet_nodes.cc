@@ -56,7 +56,7 @@ void Fleet::AddNodes(const NodeSpec& spec) {
     if (options_.leases) {
       // Spread over the period, so that thousands of nodes do not renew at once.
       int64_t spread = options_.lease_period.count() * (added.index % 997) / 997;
-      ScheduleLease(added, i == 0 ? Duration::zero() : Duration(spread));
+      ScheduleLease(added, Duration(spread));
     }
     TakeUnseen(added);
   }
@@ -109,7 +109,9 @@ void Fleet::OnNode(const Doc& object) {
   if (node->api_taints != parsed->taints) {
     node->api_taints = parsed->taints;
     for (const std::string& uid : PodsOf(*node)) {
-      ReconsiderEviction(*pods_.at(uid));
+      auto found = pods_.find(uid);  // driving one may end another of its rendezvous
+      if (found == pods_.end()) continue;
+      ReconsiderEviction(*found->second);
       Drive(uid);
     }
   }
