@@ -1,10 +1,10 @@
 #include "api/crd.h"
 
-#include <fstream>
-#include <sstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
 
 #include "json/yaml.h"
 
@@ -18,12 +18,15 @@ using ::testing::IsEmpty;
 
 const Doc& RootOf(const Doc& crd) { return crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]; }
 
-// Every broken rule of a structural schema in `schema` and below. Source: apiextensions "Specifying a structural
-// schema": each node has a type or is int-or-string, and no properties beside additionalProperties.
-void ListBroken(const Doc& schema, const std::string& path, bool described, std::vector<std::string>& broken) {
+// Every broken rule of a structural schema in `schema` and below. Source: apiextensions "Specifying a
+// structural schema": each node has a type or is int-or-string, and no properties beside
+// additionalProperties.
+void ListBroken(const Doc& schema, const std::string& path, bool described,
+                std::vector<std::string>& broken) {
   bool any = schema.contains("x-kubernetes-int-or-string");
   if (!any && !schema.contains("type")) broken.push_back(path + ": has no type");
-  if (schema.contains("properties") && schema.contains("additionalProperties")) broken.push_back(path + ": both");
+  if (schema.contains("properties") && schema.contains("additionalProperties"))
+    broken.push_back(path + ": both");
   if (described && !schema.contains("description")) broken.push_back(path + ": has no description");
   if (schema.value("type", "") == "array" && !schema.contains("items")) broken.push_back(path + ": no items");
   if (schema.contains("items")) ListBroken(schema["items"], path + "[]", false, broken);
@@ -35,7 +38,8 @@ void ListBroken(const Doc& schema, const std::string& path, bool described, std:
     ListBroken(field, path + "." + name, path != "" || name != "metadata", broken);
   }
   for (const Doc& name : schema.value("required", Doc::array())) {
-    if (!schema["properties"].contains(name.get<std::string>())) broken.push_back(path + ": requires " + name.dump());
+    if (!schema["properties"].contains(name.get<std::string>()))
+      broken.push_back(path + ": requires " + name.dump());
   }
 }
 
@@ -74,7 +78,8 @@ TEST(GangCrd, ShowsWhyAGangWaits) {
 
 TEST(PyTorchJobCrd, HasUpstreamsColumnsAndScale) {
   Doc crd = PyTorchJobCrd();
-  EXPECT_THAT(ColumnsOf(crd), ElementsAre("State .status.conditions[-1:].type", "Age .metadata.creationTimestamp"));
+  EXPECT_THAT(ColumnsOf(crd),
+              ElementsAre("State .status.conditions[-1:].type", "Age .metadata.creationTimestamp"));
   EXPECT_EQ(crd["spec"]["versions"][0]["subresources"]["scale"],
             Doc({{"labelSelectorPath", ".status.replicaStatuses.Worker.selector"},
                  {"specReplicasPath", ".spec.pytorchReplicaSpecs.Worker.replicas"},
@@ -83,7 +88,8 @@ TEST(PyTorchJobCrd, HasUpstreamsColumnsAndScale) {
 
 TEST(PyTorchJobCrd, TakesAnyPodTemplate) {
   Doc crd = PyTorchJobCrd();
-  const Doc& replica = RootOf(crd)["properties"]["spec"]["properties"]["pytorchReplicaSpecs"]["additionalProperties"];
+  const Doc& replica =
+      RootOf(crd)["properties"]["spec"]["properties"]["pytorchReplicaSpecs"]["additionalProperties"];
   EXPECT_EQ(replica["properties"]["template"]["x-kubernetes-preserve-unknown-fields"], true);
 }
 

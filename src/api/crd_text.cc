@@ -28,14 +28,16 @@ void AppendFields(std::string& out, const Doc& schema, const std::string& path) 
   if (properties != nullptr) {
     for (const auto& [name, field] : properties->items()) {
       std::string at = path + name;
-      out += "| `" + at + "` | " + TypeText(field) + " | " + Cell(json::GetString(field, "description")) + " |\n";
+      out += "| `" + at + "` | " + TypeText(field) + " | " + Cell(json::GetString(field, "description")) +
+             " |\n";
       AppendFields(out, field, at + ".");
     }
     return;
   }
   std::string inside = path.substr(0, path.size() - 1);
   if (const Doc* items = json::Key(&schema, "items")) AppendFields(out, *items, inside + "[].");
-  if (const Doc* values = json::Key(&schema, "additionalProperties")) AppendFields(out, *values, inside + ".*.");
+  if (const Doc* values = json::Key(&schema, "additionalProperties"))
+    AppendFields(out, *values, inside + ".*.");
 }
 
 void AppendColumns(std::string& out, const Doc& version) {

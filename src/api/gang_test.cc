@@ -225,7 +225,8 @@ RC_GTEST_PROP(Gang, AnyStatusComesBackExactly, ()) {
   status.policy_restarts = *rc::gen::inRange(0, 1000);
   status.fault_restarts = *rc::gen::inRange(0, 1000);
   status.start_failures = *rc::gen::inRange(0, 1000);
-  if (*rc::gen::arbitrary<bool>()) status.not_before = At(*rc::gen::inRange<int64_t>(1, 4'000'000'000'000'000));
+  if (*rc::gen::arbitrary<bool>())
+    status.not_before = At(*rc::gen::inRange<int64_t>(1, 4'000'000'000'000'000));
   for (const std::string& node : *rc::gen::container<std::vector<std::string>>(Word())) {
     int32_t first = *rc::gen::inRange(0, 20000);
     status.placement.push_back({node, {{*Word(), first, *rc::gen::inRange(first, 20000)}}});
