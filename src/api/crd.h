@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "json/doc.h"
@@ -10,5 +11,13 @@ namespace lockstep::api {
 // (kubeflow.org/v1; compatible with the upstream one, which is left alone where it is installed already).
 // Structural schemas with descriptions, status subresource, printer columns and short names.
 std::vector<json::Doc> Crds();
+
+json::Doc GangCrd();
+json::Doc PyTorchJobCrd();
+
+// One CRD as the file deploy/crds/<name>.yaml holds it.
+std::string CrdYaml(const json::Doc& crd);
+// docs/api.md: every field of every kind, with its description.
+std::string ApiMarkdown();
 
 }  // namespace lockstep::api

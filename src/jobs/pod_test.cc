@@ -1,0 +1,91 @@
+#include "jobs/pod.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "api/labels.h"
+
+namespace lockstep::jobs {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+TEST(PodName, IsUpstreamsInTheFirstAttempt) {
+  EXPECT_EQ(PodName("bert-worker-3", 1), "bert-worker-3");
+  EXPECT_EQ(PodName("bert-worker-3", 2), "bert-worker-3-r2");
+  EXPECT_EQ(PodName("bert-worker-3", 1000), "bert-worker-3-r1000");
+}
+
+TEST(PodName, IsWholeUpTo63Characters) {
+  std::string name(63, 'a');
+  EXPECT_EQ(PodName(name, 1), name);
+  std::string with_attempt = std::string(60, 'a');
+  EXPECT_EQ(PodName(with_attempt, 2), with_attempt + "-r2");
+}
+
+TEST(PodName, IsShortenedAbove63AndTheAttemptStaysReadable) {
+  std::string name = std::string(60, 'a') + "-worker-12";
+  EXPECT_THAT(PodName(name, 1), SizeIs(63));
+  EXPECT_THAT(PodName(name, 1), StartsWith("aaaa"));
+  EXPECT_THAT(PodName(name, 2), EndsWith("-r2"));
+  EXPECT_THAT(PodName(name, 123456), EndsWith("-r123456"));
+  EXPECT_NE(PodName(name, 1), PodName(std::string(60, 'a') + "-worker-13", 1));
+}
+
+TEST(PodName, NeverEndsItsPrefixWithADash) {
+  // The cut falls behind a dash: "a...a-" + "-hash" would read as an empty part.
+  std::string name = std::string(51, 'a') + "-" + std::string(30, 'b');
+  EXPECT_EQ(PodName(name, 1).find("--"), std::string::npos);
+}
+
+RC_GTEST_PROP(PodName, IsALabelAndUniqueWhateverTheLength, ()) {
+  std::string job = "j" + std::string(*rc::gen::inRange<size_t>(0, 70), 'x');
+  auto attempt = *rc::gen::inRange<int64_t>(1, 100000);
+  int first = *rc::gen::inRange(0, 20000), second = *rc::gen::inRange(0, 20000);
+  std::string name = PodName(job + "-worker-" + std::to_string(first), attempt);
+  RC_ASSERT(name.size() <= 63u);
+  RC_ASSERT((first == second) == (name == PodName(job + "-worker-" + std::to_string(second), attempt)));
+  RC_ASSERT(name != PodName(job + "-worker-" + std::to_string(first), attempt + 1));
+}
+
+json::Doc SmallPod() {
+  return {{"metadata", {{"name", "bert-worker-0"}}},
+          {"spec",
+           {{"initContainers", json::Doc::array({{{"name", "wait"}}})},
+            {"containers", json::Doc::array({{{"name", "pytorch"},
+                                              {"env", json::Doc::array({{{"name", "A"}, {"value", "1"}}})}},
+                                             {{"name", "sidecar"}}})}}}};
+}
+
+TEST(StampPod, WritesTheAttemptWhereEveryoneSeesIt) {
+  json::Doc pod = SmallPod();
+  StampPod(pod, 3, "gpu-7");
+  EXPECT_EQ(pod["metadata"]["name"], "bert-worker-0-r3");
+  EXPECT_EQ(pod["metadata"]["labels"][std::string(api::kAttemptLabel)], "3");
+  EXPECT_EQ(pod["spec"]["nodeName"], "gpu-7");
+  json::Doc attempt = {{"name", "LOCKSTEP_ATTEMPT"}, {"value", "3"}};
+  EXPECT_EQ(pod["spec"]["containers"][0]["env"],
+            json::Doc::array({{{"name", "A"}, {"value", "1"}}, attempt}));
+  EXPECT_EQ(pod["spec"]["containers"][1]["env"], json::Doc::array({attempt}));
+  EXPECT_EQ(pod["spec"]["initContainers"][0]["env"], json::Doc::array({attempt}));
+}
+
+TEST(StampPod, WithoutASeatLeavesTheNodeOpen) {
+  json::Doc pod = SmallPod();
+  StampPod(pod, 1, "");
+  EXPECT_EQ(pod["metadata"]["name"], "bert-worker-0");
+  EXPECT_FALSE(pod["spec"].contains("nodeName"));
+}
+
+TEST(StampPod, SurvivesAPodOfNothing) {
+  json::Doc pod = json::Doc::object();
+  StampPod(pod, 2, "n");
+  EXPECT_EQ(pod["metadata"]["name"], "-r2");
+  EXPECT_EQ(pod["spec"]["nodeName"], "n");
+}
+
+}  // namespace
+}  // namespace lockstep::jobs
