@@ -54,6 +54,9 @@ Result<Deed> ParseAdd(Words& words) {
   if (!words.TakeIf("node")) return Error{"add: only nodes can be added: add node NAME gpu=8"};
   Result<std::vector<std::string>> names = TakeNames(words, "node");
   if (!names.ok()) return names.error();
+  for (const std::string& name : *names) {
+    if (name.back() < '0' || name.back() > '9') return Error{"add node: the name must end in a number, is " + name};
+  }
   AddNodes nodes{*names, {}, {}, {}};
   if (Outcome error = TakeNodeOptions(words, nodes)) return *error;
   return Deed(std::move(nodes));
