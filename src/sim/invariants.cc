@@ -1,0 +1,274 @@
+#include "sim/invariants.h"
+
+#include <algorithm>
+
+#include "engine/limits.h"
+
+namespace lockstep::sim {
+
+using api::GangPhase;
+
+namespace {
+
+constexpr Duration kResolve = seconds(60);  // an excess or a double that a race made
+
+bool Waits(GangPhase phase) { return phase == GangPhase::kQueued || phase == GangPhase::kChecking; }
+
+bool Ours(const SeenJob& job) {
+  std::string manager = json::GetString(*job.object, "spec.runPolicy.managedBy");
+  return manager.empty() || manager == "kubeflow.org/training-operator";
+}
+
+bool SuspendedBySpec(const SeenJob& job) { return json::GetBool(*job.object, "spec.runPolicy.suspend"); }
+
+}  // namespace
+
+Invariants::Invariants(Picture& picture, Loop& loop, InvariantOptions options)
+    : picture_(picture), loop_(loop), options_(options) {
+  picture_.Listen([this](const Picture::Change& change) { OnChange(change); });
+}
+
+void Invariants::Violate(int number, const std::string& what) {
+  if (!violation_) violation_ = "invariant " + std::to_string(number) + ": " + what;
+}
+
+void Invariants::Disturb() { disturbed_ = loop_.now().mono; }
+
+bool Invariants::Excused(const std::string& node) const {
+  MonoTime now = loop_.now().mono;
+  if (disturbed_ && now < *disturbed_ + options_.patience_after_trouble) return true;
+  auto found = excused_.find(node);
+  return found != excused_.end() && now < found->second + kResolve;
+}
+
+void Invariants::Wrong(int number, const std::string& key, const std::string& what, Duration patience) {
+  MonoTime now = loop_.now().mono;
+  std::string id = std::to_string(number) + "/" + key;
+  wrong_now_.insert(id);
+  MonoTime since = wrong_since_.try_emplace(id, now).first->second;
+  if (disturbed_) since = std::max(since, *disturbed_ + options_.patience_after_trouble);
+  if (now > since + patience) Violate(number, what + ", for " + FormatDuration(now - wrong_since_.at(id)));
+}
+
+void Invariants::EndLook() {
+  std::erase_if(wrong_since_, [&](const auto& entry) { return !wrong_now_.contains(entry.first); });
+  wrong_now_.clear();
+}
+
+// --- what must hold at every change ---
+
+void Invariants::OnChange(const Picture::Change& change) {
+  if (violation_) return;
+  if (change.resource == &kube::kNodes) ExcuseNode(change.key);
+  if (change.gone) return;
+  if (change.resource == &kube::kPods) CheckPod(change.key);
+  if (change.resource == &kube::kGangs) {
+    auto found = picture_.gangs.find(change.key);
+    if (found != picture_.gangs.end()) CheckGang(found->second);
+  }
+  auto job = picture_.jobs.find(change.key);
+  if (job != picture_.jobs.end() && job->second.resource == change.resource) CheckJob(job->second);
+}
+
+// 5. One pod per (gang, role, index) may start containers.
+void Invariants::CheckPod(const std::string& key) {
+  const SeenPod& pod = picture_.pods.at(key);
+  if (pod.job.empty()) return ExcuseNode(pod.pod.node_name);
+  if (late_writes_ || pod.ended()) return;
+  for (const SeenPod* other : picture_.PodsOf(pod.job)) {
+    if (other == &pod || other->role != pod.role || other->index != pod.index || other->ended()) continue;
+    if (other->owner_uid != pod.owner_uid) continue;  // of a deleted namesake: CheckLeftovers
+    Violate(5, "pods " + key + " and " + other->pod.meta.key() + " are both rank " + pod.role + "/" +
+                   std::to_string(pod.index) + " of job " + pod.job);
+  }
+}
+
+// 2. A placement fits when it is written; 5, 6. numbers only grow.
+void Invariants::CheckGang(const api::Gang& gang) {
+  const api::GangStatus& status = gang.status;
+  Counters& known = counters_[gang.spec.job.uid];
+  auto grows = [&](const char* what, int number, int64_t is, int64_t& was) {
+    if (is < was) {
+      Violate(number, std::string(what) + " of " + gang.meta.key() + " fell from " + std::to_string(was) + " to " +
+                          std::to_string(is));
+    }
+    was = std::max(was, is);
+  };
+  bool new_attempt = status.attempt > known.attempt;
+  grows("attempt", 5, status.attempt, known.attempt);
+  grows("policy restarts", 6, status.policy_restarts, known.policy);
+  grows("fault restarts", 6, status.fault_restarts, known.fault);
+  if (!new_attempt || status.phase != GangPhase::kPlacing) return;
+  std::map<std::string, Taken> taken = TakenByNode(picture_);
+  for (const api::NodeSeats& seats : status.placement) {
+    auto node = picture_.nodes.find(seats.node);
+    if (Excused(seats.node)) continue;
+    if (node == picture_.nodes.end()) {
+      Violate(2, "gang " + gang.meta.key() + " has seats on " + seats.node + ", which does not exist");
+    } else if (std::string resource = Excess(node->second, taken[seats.node]); !resource.empty()) {
+      Violate(2, "the seats of gang " + gang.meta.key() + " on " + seats.node + " need more " + resource +
+                     " than is free there");
+    }
+  }
+}
+
+// 5. A success already seen is final.
+void Invariants::CheckJob(const SeenJob& job) {
+  std::string& before = finished_[job.meta.uid];
+  std::string is = job.is_true("Succeeded") ? "Succeeded" : job.is_true("Failed") ? "Failed" : "";
+  if (!before.empty() && is != before) Violate(5, "job " + job.meta.key() + " was " + before + " and is no longer");
+  before = is;
+}
+
+// --- what must come true ---
+
+void Invariants::OnStep(const cluster::World& world) {
+  for (cluster::NodeId node : world.nodes.ByName()) {
+    for (const auto& [resource, allocatable] : world.nodes.facts(node).allocatable) {
+      if (world.nodes.Used(node, resource) <= allocatable || Excused(world.nodes.name(node))) continue;
+      Violate(2, "the operator placed more " + resource + " on " + world.nodes.name(node) + " than there is");
+    }
+  }
+  Look();
+}
+
+void Invariants::Look() {
+  if (violation_) return;
+  if (paused_()) Disturb();
+  CheckNodes();
+  for (const auto& [key, job] : picture_.jobs) {
+    if (job.meta.deleted_at || !Ours(job)) continue;
+    const api::Gang* gang = picture_.GangOf(job);
+    CheckParts(job, gang);
+    CheckReason(job, gang);
+  }
+  CheckLeftovers();
+  CheckFirstInQueue();
+  EndLook();
+}
+
+// 2. What pods take of a node; an excess that a race made is resolved.
+void Invariants::CheckNodes() {
+  std::map<std::string, Taken> taken;
+  for (const auto& [key, pod] : picture_.pods) {
+    if (pod.pod.node_name.empty() || !kube::HoldsResources(pod.pod)) continue;
+    kube::AddTo(taken[pod.pod.node_name].requests, pod.pod.need.requests);
+    taken[pod.pod.node_name].requests["pods"] += 1000;
+  }
+  for (const auto& [name, node] : picture_.nodes) {
+    std::string resource = Excess(node, taken[name]);
+    if (resource.empty()) continue;
+    std::string what = "pods on " + name + " take more " + resource + " than it has";
+    if (!Excused(name)) Violate(2, what);
+    Wrong(2, name, what, kResolve);
+  }
+}
+
+// 1. No live pods, or within placeTimeout + startTimeout all that must run. Every progress begins a new time.
+void Invariants::CheckParts(const SeenJob& job, const api::Gang* gang) {
+  int live = 0, running = 0, over = 0;
+  for (const SeenPod* pod : picture_.PodsOf(job.meta.key())) {
+    if (pod->owner_uid != job.meta.uid) continue;
+    if (pod->live()) ++live;
+    if (pod->running()) ++running;
+    if (pod->pod.phase == kube::PodPhase::kSucceeded) ++over;
+  }
+  if (live == 0 || job.finished()) return;
+  std::string key = job.meta.key();
+  if (gang != nullptr && running + over >= gang->pods()) return;
+  std::string progress = std::to_string(live) + "/" + std::to_string(running) + "/" + std::to_string(over);
+  std::string& last = part_[key];
+  if (last != progress) wrong_since_.erase("1/" + key);
+  last = progress;
+  Wrong(1, key, "job " + key + " has a part of its pods: " + std::to_string(live) + " live, " +
+                    std::to_string(running) + " running",
+        engine::kPlaceTimeout + engine::kStartTimeout + options_.patience_after_trouble);
+}
+
+// 7. Every gang that is not running has a reason that is true.
+void Invariants::CheckReason(const SeenJob& job, const api::Gang* gang) {
+  std::string key = job.meta.key();
+  if (job.finished()) return;
+  std::vector<RoleAsk> asks = AsksOf(job);
+  if (gang == nullptr) return Wrong(7, key, "job " + key + " has neither a gang nor an end", options_.patience);
+  const api::GangReason& reason = gang->status.reason;
+  if (!Waits(gang->status.phase)) return;
+  if (reason.code.empty()) return Wrong(7, key, "gang of " + key + " waits without a reason", options_.patience);
+  if (!job.is_true("Placed") && job.condition("Placed") == nullptr) {
+    return Wrong(7, key, "job " + key + " has no condition Placed", options_.patience);
+  }
+  if (job.is_true("Placed")) return Wrong(7, key, "job " + key + " waits and says Placed", options_.patience);
+  if (asks.empty() || !Alike(asks)) return;
+  bool held_back = SuspendedBySpec(job) || gang->status.not_before || reason.code == "AdmissionRefused" ||
+                   reason.code == "OldPodsLeft";
+  if (held_back) return;
+  if (Impossible(asks) != (reason.code == "Impossible")) {
+    Wrong(7, key, "gang of " + key + (reason.code == "Impossible" ? " could run here but says " : " can never run here but says ") +
+                      reason.code + ": " + reason.message,
+          std::max<Duration>(options_.patience, milliseconds(500)));
+  }
+}
+
+bool Invariants::Impossible(const std::vector<RoleAsk>& asks) const {
+  std::vector<const kube::Node*> nodes;
+  for (const auto& [name, node] : picture_.nodes) nodes.push_back(&node);
+  return !SurelyFits(nodes, nullptr, asks);
+}
+
+// 1. Pods of jobs that are gone, and of attempts that are not the recorded one, go.
+void Invariants::CheckLeftovers() {
+  for (const auto& [key, pod] : picture_.pods) {
+    if (pod.job.empty() || pod.owner_uid.empty() || !pod.live() || pod.attempt == 0) continue;
+    const SeenJob* job = picture_.FindJob(pod.job);
+    if (job == nullptr || job->meta.uid != pod.owner_uid) {
+      Wrong(1, key, "pod " + key + " outlives its job", kResolve);
+      continue;
+    }
+    const api::Gang* gang = picture_.GangOf(*job);
+    if (gang == nullptr || job->finished()) continue;
+    bool current = pod.attempt == gang->status.attempt && !Waits(gang->status.phase) &&
+                   gang->status.phase != GangPhase::kRestarting;
+    if (!current) Wrong(1, key, "pod " + key + " is of attempt " + std::to_string(pod.attempt) + ", which is over", kResolve);
+  }
+}
+
+std::vector<const kube::Node*> Invariants::NodesFor(const api::Gang& gang) const {
+  WallTime now = loop_.now().wall;
+  std::vector<const kube::Node*> nodes;
+  for (const auto& [name, node] : picture_.nodes) {
+    bool barred = std::any_of(gang.status.barred.begin(), gang.status.barred.end(), [&, &n = name](const auto& b) {
+      return b.node == n && b.until > now;
+    });
+    if (!barred) nodes.push_back(&node);
+  }
+  return nodes;
+}
+
+// 3. The first gang that may start and fits, starts.
+void Invariants::CheckFirstInQueue() {
+  std::vector<std::pair<WallTime, const SeenJob*>> queue;
+  for (const auto& [key, job] : picture_.jobs) {
+    const api::Gang* gang = picture_.GangOf(job);
+    if (gang == nullptr || job.finished() || job.meta.deleted_at || !Waits(gang->status.phase)) continue;
+    queue.emplace_back(gang->spec.queued_at, &job);
+  }
+  std::sort(queue.begin(), queue.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::optional<std::map<std::string, Taken>> taken;
+  for (const auto& [queued_at, job] : queue) {
+    const api::Gang* gang = picture_.GangOf(*job);
+    std::vector<RoleAsk> asks = AsksOf(*job);
+    const std::string& code = gang->status.reason.code;
+    if (asks.empty() || SuspendedBySpec(*job) || code == "AdmissionRefused") continue;
+    bool backs_off = gang->status.not_before && *gang->status.not_before > loop_.now().wall;
+    if (backs_off || !picture_.PodsOf(job->meta.key()).empty()) continue;
+    if (Impossible(asks)) continue;
+    if (!taken) taken = TakenByNode(picture_);
+    if (SurelyFits(NodesFor(*gang), &*taken, asks)) {
+      Wrong(3, job->meta.key() + std::to_string(gang->status.attempt),
+            "the gang of " + job->meta.key() + " is first, would fit and is not placed (" + code + ")", options_.patience);
+    }
+    return;
+  }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,300 @@
+#include "sim/manifests.h"
+
+#include <cmath>
+
+#include "base/time.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr std::string_view kHollow = "hollow.lockstep.dev/";
+constexpr std::string_view kReplicaSpecs = "pytorchReplicaSpecs";
+
+struct ProgrammeOption {
+  const char* option;
+  const char* annotation;
+  bool truth;  // yes is written "true"
+};
+constexpr ProgrammeOption kProgramme[] = {
+    {"runtime", "run-time", false},       {"exit", "exit-code", false},
+    {"start-delay", "start-delay", false}, {"start-error", "start-error", false},
+    {"ignore-term", "ignore-term", true}, {"term-exit", "term-exit-code", false},
+    {"hang", "hang-terminating", true},
+};
+
+Result<bool> ParseYes(const std::string& key, const std::string& value) {
+  if (value == "yes") return true;
+  if (value == "no") return false;
+  return Error{key + ": must be yes or no, is \"" + value + "\""};
+}
+
+std::vector<std::string> SplitAt(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (true) {
+    size_t at = text.find(separator);
+    parts.emplace_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+bool IsBytes(std::string_view resource) { return resource == "memory" || resource == "ephemeral-storage"; }
+
+// Where the pods of a role may run: select, tolerate, affinity.
+Outcome TakePlaces(Words& words, const std::string& prefix, json::Doc& spec) {
+  while (auto select = words.TakeOption(prefix + "select")) {
+    Result<std::pair<std::string, std::string>> label = ParsePair(*select);
+    if (!label.ok()) return Error{"select: " + label.error().message};
+    spec["nodeSelector"][label->first] = label->second;
+  }
+  while (auto tolerate = words.TakeOption(prefix + "tolerate")) {
+    json::Doc toleration = {{"key", *tolerate}, {"operator", "Exists"}};
+    if (*tolerate == "all") toleration = {{"operator", "Exists"}};
+    spec["tolerations"].push_back(toleration);
+  }
+  if (auto affinity = words.TakeOption(prefix + "affinity")) {
+    size_t colon = affinity->find(':');
+    if (colon == std::string::npos) return Error{"affinity: must be like zone:a|b, is \"" + *affinity + "\""};
+    json::Doc expression = {{"key", affinity->substr(0, colon)},
+                            {"operator", "In"},
+                            {"values", SplitAt(affinity->substr(colon + 1), '|')}};
+    json::Doc term = {{"matchExpressions", json::Doc::array({expression})}};
+    spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
+        json::Doc::array({term});
+  }
+  return {};
+}
+
+json::Doc Container(const char* name, const kube::Resources& resources) {
+  json::Doc container = {{"name", name}, {"image", "registry.example.com/train:1"}};
+  for (const auto& [resource, amount] : resources) {
+    std::string text = kube::FormatQuantity(amount, IsBytes(resource));
+    container["resources"]["requests"][resource] = text;
+    if (resource.find('/') != std::string::npos) container["resources"]["limits"][resource] = text;
+  }
+  return container;
+}
+
+// Options of one role over those of all.
+template <class Map>
+Map Over(Map all, const Map& own) {
+  for (const auto& [key, value] : own) all[key] = value;
+  return all;
+}
+
+struct RoleOptions {
+  kube::Resources resources;
+  kube::Labels programme;
+  std::optional<std::string> restart, port;
+  json::Doc places = json::Doc::object();
+};
+
+Result<RoleOptions> TakeRole(Words& words, const std::string& prefix) {
+  RoleOptions role;
+  Result<kube::Resources> resources = TakeResources(words, prefix);
+  if (!resources.ok()) return resources.error();
+  role.resources = *resources;
+  Result<kube::Labels> programme = TakeProgramme(words, prefix);
+  if (!programme.ok()) return programme.error();
+  role.programme = *programme;
+  role.restart = words.TakeOption(prefix + "restart");
+  role.port = words.TakeOption(prefix + "port");
+  if (Outcome error = TakePlaces(words, prefix, role.places)) return *error;
+  return role;
+}
+
+json::Doc Role(int64_t replicas, const RoleOptions& all, const RoleOptions& own) {
+  json::Doc spec = all.places;
+  for (const auto& [key, value] : own.places.items()) spec[key] = value;
+  json::Doc container = Container("pytorch", Over(all.resources, own.resources));
+  if (std::optional<std::string> port = own.port ? own.port : all.port) {
+    int number = std::atoi(port->c_str());
+    container["ports"] = json::Doc::array({{{"name", "data"}, {"containerPort", number}, {"hostPort", number}}});
+  }
+  spec["containers"] = json::Doc::array({container});
+  json::Doc pod_template = {{"spec", spec}};
+  for (const auto& [key, value] : Over(all.programme, own.programme)) {
+    pod_template["metadata"]["annotations"][key] = value;
+  }
+  json::Doc role = {{"replicas", replicas}, {"template", pod_template}};
+  if (own.restart || all.restart) role["restartPolicy"] = own.restart ? *own.restart : *all.restart;
+  return role;
+}
+
+Outcome TakeRunPolicy(Words& words, json::Doc& job) {
+  json::Doc& policy = job["spec"]["runPolicy"] = json::Doc::object();
+  if (auto backoff = words.TakeOption("backoff")) {
+    Result<int64_t> limit = ParseCount(*backoff, 0, 1000);
+    if (!limit.ok()) return Error{"backoff: " + limit.error().message};
+    policy["backoffLimit"] = *limit;
+  }
+  if (auto clean = words.TakeOption("clean")) policy["cleanPodPolicy"] = *clean;
+  if (auto manager = words.TakeOption("managed-by")) policy["managedBy"] = *manager;
+  if (auto suspend = words.TakeOption("suspend")) {
+    Result<bool> yes = ParseYes("suspend", *suspend);
+    if (!yes.ok()) return yes.error();
+    policy["suspend"] = *yes;
+  }
+  while (auto label = words.TakeOption("label")) {
+    Result<std::pair<std::string, std::string>> pair = ParsePair(*label);
+    if (!pair.ok()) return Error{"label: " + pair.error().message};
+    job["metadata"]["labels"][pair->first] = pair->second;
+  }
+  if (policy.empty()) job["spec"].erase("runPolicy");
+  return {};
+}
+
+}  // namespace
+
+Result<kube::Resources> TakeResources(Words& words, const std::string& prefix) {
+  std::map<std::string, std::string> names = {{prefix + "gpu", "nvidia.com/gpu"},
+                                              {prefix + "cpu", "cpu"},
+                                              {prefix + "memory", "memory"},
+                                              {prefix + "pods", "pods"}};
+  for (const auto& [key, value] : words.options()) {
+    bool own = key.rfind(prefix, 0) == 0;
+    if (own && key.find('/') != std::string::npos) names[key] = key.substr(prefix.size());
+  }
+  kube::Resources resources;
+  for (const auto& [key, resource] : names) {
+    std::optional<std::string> text = words.TakeOption(key);
+    if (!text) continue;
+    Result<kube::Amount> amount = kube::ParseQuantity(*text);
+    if (!amount.ok()) return Error{key + ": " + amount.error().message};
+    resources[resource] = *amount;
+  }
+  return resources;
+}
+
+Result<kube::Labels> TakeProgramme(Words& words, const std::string& prefix) {
+  kube::Labels annotations;
+  for (const ProgrammeOption& known : kProgramme) {
+    std::optional<std::string> value = words.TakeOption(prefix + known.option);
+    if (!value) continue;
+    if (known.truth) {
+      Result<bool> yes = ParseYes(known.option, *value);
+      if (!yes.ok()) return yes.error();
+      value = *yes ? "true" : "false";
+    }
+    bool duration = std::string_view(known.option) == "runtime" || std::string_view(known.option) == "start-delay";
+    if (duration && *value != "forever") {
+      Result<Duration> parsed = ParseDuration(*value);
+      if (!parsed.ok()) return Error{std::string(known.option) + ": " + parsed.error().message};
+    }
+    annotations[std::string(kHollow) + known.annotation] = *value;
+  }
+  return annotations;
+}
+
+Result<json::Doc> TakePyTorchJob(Words& words) {
+  json::Doc job = {{"apiVersion", "kubeflow.org/v1"}, {"kind", "PyTorchJob"}};
+  job["metadata"] = json::Doc::object();
+  int64_t counts[2] = {0, 0};
+  const char* options[2] = {"master", "workers"};
+  for (int i = 0; i < 2; ++i) {
+    std::optional<std::string> text = words.TakeOption(options[i]);
+    if (!text) continue;
+    Result<int64_t> count = ParseCount(*text, -1000, 1'000'000);
+    if (!count.ok()) return Error{std::string(options[i]) + ": " + count.error().message};
+    counts[i] = *count;
+  }
+  if (counts[0] == 0 && counts[1] == 0) return Error{"a job needs workers=N or master=1"};
+  Result<RoleOptions> master = TakeRole(words, "master.");
+  Result<RoleOptions> worker = TakeRole(words, "worker.");
+  Result<RoleOptions> all = TakeRole(words, "");
+  for (const auto* role : {&master, &worker, &all}) {
+    if (!role->ok()) return role->error();
+  }
+  json::Doc& specs = job["spec"][kReplicaSpecs];
+  if (counts[0] != 0) specs["Master"] = Role(counts[0], *all, *master);
+  if (counts[1] != 0) specs["Worker"] = Role(counts[1], *all, *worker);
+  if (Outcome error = TakeRunPolicy(words, job)) return *error;
+  return job;
+}
+
+Result<json::Doc> TakePod(Words& words) {
+  Result<RoleOptions> options = TakeRole(words, "");
+  if (!options.ok()) return options.error();
+  json::Doc pod = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", json::Doc::object()}};
+  pod["spec"] = options->places;
+  pod["spec"]["restartPolicy"] = options->restart.value_or("Never");
+  pod["spec"]["containers"] = json::Doc::array({Container("main", options->resources)});
+  for (const auto& [key, value] : options->programme) pod["metadata"]["annotations"][key] = value;
+  if (auto node = words.TakeOption("node")) pod["spec"]["nodeName"] = *node;
+  return pod;
+}
+
+Result<kube::Taint> ParseTaint(std::string_view text) {
+  size_t colon = text.rfind(':');
+  Error wrong{"must be like key=value:NoSchedule, is \"" + std::string(text) + "\""};
+  if (colon == std::string_view::npos || colon == 0) return wrong;
+  kube::Taint taint;
+  taint.effect = std::string(text.substr(colon + 1));
+  if (taint.effect != "NoSchedule" && taint.effect != "NoExecute" && taint.effect != "PreferNoSchedule") return wrong;
+  std::string_view key = text.substr(0, colon);
+  size_t equals = key.find('=');
+  taint.key = std::string(key.substr(0, equals));
+  if (equals != std::string_view::npos) taint.value = std::string(key.substr(equals + 1));
+  return taint;
+}
+
+Result<std::pair<std::string, std::string>> ParsePair(std::string_view text) {
+  size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return Error{"must be like key=value, is \"" + std::string(text) + "\""};
+  }
+  return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+}
+
+kube::Labels Scaled(kube::Labels programme, double factor) {
+  for (const char* name : {"run-time", "start-delay"}) {
+    auto found = programme.find(std::string(kHollow) + name);
+    if (found == programme.end()) continue;
+    Result<Duration> duration = ParseDuration(found->second);
+    if (!duration.ok()) continue;  // "forever"
+    found->second = FormatDuration(Duration(std::llround(static_cast<double>(duration->count()) / factor)));
+  }
+  return programme;
+}
+
+namespace {
+
+// The metadata of every pod that a manifest describes.
+std::vector<json::Doc*> PodMetadata(json::Doc& manifest) {
+  std::vector<json::Doc*> found;
+  if (json::GetString(manifest, "kind") == "Pod") return {&manifest["metadata"]};
+  auto spec = manifest.find("spec");
+  if (spec == manifest.end() || !spec->is_object() || !spec->contains(kReplicaSpecs)) return {};
+  json::Doc& roles = (*spec)[kReplicaSpecs];
+  if (!roles.is_object()) return {};
+  for (json::Doc& role : roles) {
+    if (role.is_object() && role.contains("template") && role["template"].is_object()) {
+      found.push_back(&role["template"]["metadata"]);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+void ScaleProgrammes(json::Doc& manifest, double factor) {
+  for (json::Doc* metadata : PodMetadata(manifest)) {
+    if (!metadata->is_object() || !metadata->contains("annotations")) continue;
+    kube::Labels annotations;
+    for (const auto& [key, value] : (*metadata)["annotations"].items()) {
+      if (value.is_string()) annotations[key] = value.get<std::string>();
+    }
+    for (const auto& [key, value] : Scaled(std::move(annotations), factor)) (*metadata)["annotations"][key] = value;
+  }
+}
+
+void AddRendezvous(json::Doc& manifest, const std::string& job) {
+  int64_t pods = 0;
+  for (const json::Doc& role : manifest["spec"][kReplicaSpecs]) pods += json::GetInt(role, "replicas", 1);
+  for (json::Doc* metadata : PodMetadata(manifest)) {
+    (*metadata)["annotations"][std::string(kHollow) + "rendezvous"] = job + "/" + std::to_string(pods);
+  }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,143 @@
+#include "sim/picture.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "api/labels.h"
+#include "jobs/framework.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+template <class Number>
+Number ParseNumber(const std::string& text, Number fallback) {
+  Number number = fallback;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? number : fallback;
+}
+
+bool IsJob(const kube::Resource& resource) { return jobs::FrameworkOf(resource) != nullptr; }
+
+}  // namespace
+
+const json::Doc* SeenJob::condition(std::string_view type) const {
+  const json::Doc* conditions = json::Find(*object, "status.conditions");
+  if (conditions == nullptr || !conditions->is_array()) return nullptr;
+  for (const json::Doc& one : *conditions) {
+    if (json::GetString(one, "type") == type) return &one;
+  }
+  return nullptr;
+}
+
+bool SeenJob::is_true(std::string_view type) const {
+  const json::Doc* found = condition(type);
+  return found != nullptr && json::GetString(*found, "status") == "True";
+}
+
+std::string SeenJob::state() const {
+  const json::Doc* conditions = json::Find(*object, "status.conditions");
+  if (conditions == nullptr || !conditions->is_array() || conditions->empty()) return "";
+  return json::GetString(conditions->back(), "type");
+}
+
+std::vector<const kube::Resource*> PictureResources() {
+  std::vector<const kube::Resource*> resources = {&kube::kNodes, &kube::kPods, &kube::kServices, &kube::kEvents,
+                                                  &kube::kGangs};
+  for (const jobs::Framework* framework : jobs::AllFrameworks()) resources.push_back(&framework->resource());
+  return resources;
+}
+
+void Picture::TakePod(const json::Doc& object, const std::string& key) {
+  SeenPod seen;
+  Result<kube::Pod> pod = kube::ParsePod(object);
+  if (!pod.ok()) return;
+  seen.pod = *std::move(pod);
+  const kube::Meta& meta = seen.pod.meta;
+  std::string job = meta.label(api::kJobNameLabel);
+  if (!job.empty()) {
+    seen.job = meta.ns + "/" + job;
+    seen.role = meta.label(api::kReplicaTypeLabel);
+    seen.index = ParseNumber<int32_t>(meta.label(api::kReplicaIndexLabel), -1);
+    seen.attempt = ParseNumber<int64_t>(meta.label(api::kAttemptLabel), 0);
+    pods_of_[seen.job].insert(key);
+  }
+  if (const kube::OwnerRef* owner = meta.controller()) seen.owner_uid = owner->uid;
+  pods.insert_or_assign(key, std::move(seen));
+}
+
+void Picture::TakeGang(const json::Doc& object, const std::string& key) {
+  Result<api::Gang> gang = api::ParseGang(object);
+  if (!gang.ok()) return;
+  if (gang->status.attempt > 0) {
+    std::string job = gang->meta.ns + "/" + gang->spec.job.name;
+    if (std::find(placed_in_order.begin(), placed_in_order.end(), job) == placed_in_order.end()) {
+      placed_in_order.push_back(job);
+    }
+  }
+  gangs.insert_or_assign(key, *std::move(gang));
+}
+
+void Picture::Take(const kube::Resource& resource, const json::DocPtr& object, bool gone) {
+  std::string key = kube::KeyOf(*object);
+  if (&resource == &kube::kPods) {
+    if (gone) {
+      auto found = pods.find(key);
+      if (found != pods.end()) {
+        pods_of_[found->second.job].erase(key);
+        pods.erase(found);
+      }
+    } else {
+      TakePod(*object, key);
+    }
+  } else if (&resource == &kube::kNodes) {
+    Result<kube::Node> node = kube::ParseNode(*object);
+    if (gone || !node.ok()) {
+      nodes.erase(key);
+    } else {
+      nodes.insert_or_assign(key, *std::move(node));
+    }
+  } else if (&resource == &kube::kGangs) {
+    if (gone) {
+      gangs.erase(key);
+    } else {
+      TakeGang(*object, key);
+    }
+  } else if (&resource == &kube::kServices) {
+    if (gone) {
+      services.erase(key);
+    } else {
+      services.insert_or_assign(key, kube::ParseMeta(*object));
+    }
+  } else if (&resource == &kube::kEvents) {
+    if (!gone) events.insert_or_assign(key, object);
+  } else if (IsJob(resource)) {
+    if (gone) {
+      jobs.erase(key);
+    } else {
+      jobs.insert_or_assign(key, SeenJob{kube::ParseMeta(*object), object, &resource});
+    }
+  }
+  for (const Listener& listener : listeners_) listener({&resource, key, gone});
+}
+
+const SeenJob* Picture::FindJob(const std::string& key) const {
+  auto found = jobs.find(key);
+  return found == jobs.end() ? nullptr : &found->second;
+}
+
+const api::Gang* Picture::GangOf(const SeenJob& job) const {
+  auto found = gangs.find(job.meta.ns + "/" + api::GangName(job.resource->kind, job.meta.name));
+  if (found == gangs.end() || found->second.spec.job.uid != job.meta.uid) return nullptr;
+  return &found->second;
+}
+
+std::vector<const SeenPod*> Picture::PodsOf(const std::string& job_key) const {
+  std::vector<const SeenPod*> found;
+  auto keys = pods_of_.find(job_key);
+  if (keys == pods_of_.end()) return found;
+  for (const std::string& key : keys->second) found.push_back(&pods.at(key));
+  return found;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/gang.h"
+#include "base/time.h"
+#include "json/doc.h"
+#include "kube/api/api.h"
+#include "kube/model/node.h"
+#include "kube/model/pod.h"
+
+namespace lockstep::sim {
+
+// A pod with its place in a job, which its labels say; `job` is empty for a pod of nobody's.
+struct SeenPod {
+  kube::Pod pod;
+  std::string job;   // "ns/name"
+  std::string role;  // "worker"
+  int32_t index = -1;
+  int64_t attempt = 0;
+  std::string owner_uid;  // of its controller
+
+  const std::string& uid() const { return pod.meta.uid; }
+  bool deleting() const { return pod.meta.deleted_at.has_value(); }
+  bool live() const { return !pod.terminal() && !deleting(); }
+  bool running() const { return pod.phase == kube::PodPhase::kRunning && !deleting(); }
+  // No process of it is left and none can come.
+  bool ended() const { return pod.terminal() && kube::AllContainersEnded(pod); }
+};
+
+struct SeenJob {
+  kube::Meta meta;
+  json::DocPtr object;
+  const kube::Resource* resource = nullptr;
+
+  const json::Doc* condition(std::string_view type) const;
+  bool is_true(std::string_view type) const;
+  bool finished() const { return is_true("Succeeded") || is_true("Failed"); }
+  std::string state() const;  // the type of the last condition, as `kubectl get` shows it
+};
+
+// What the API server holds, as a bystander sees it: read from watches, never from the operator.
+class Picture {
+ public:
+  // One change. `old` and `now` of the kind that changed are in the maps below before and after.
+  struct Change {
+    const kube::Resource* resource = nullptr;
+    std::string key;
+    bool gone = false;
+  };
+  using Listener = std::function<void(const Change&)>;
+
+  // Called after every change.
+  void Listen(Listener listener) { listeners_.push_back(std::move(listener)); }
+  void Take(const kube::Resource& resource, const json::DocPtr& object, bool gone);
+
+  const SeenJob* FindJob(const std::string& key) const;
+  // The Gang of a job, if it is that job's and not a predecessor's.
+  const api::Gang* GangOf(const SeenJob& job) const;
+  // All pods that carry the job's name, of whatever attempt.
+  std::vector<const SeenPod*> PodsOf(const std::string& job_key) const;
+
+  std::map<std::string, SeenPod> pods;    // "ns/name"
+  std::map<std::string, kube::Node> nodes;
+  std::map<std::string, api::Gang> gangs;  // "ns/name"
+  std::map<std::string, SeenJob> jobs;     // "ns/name"
+  std::map<std::string, kube::Meta> services;
+  std::map<std::string, json::DocPtr> events;
+
+  // Jobs ("ns/name") in the order in which their first placement was recorded.
+  std::vector<std::string> placed_in_order;
+
+ private:
+  void TakePod(const json::Doc& object, const std::string& key);
+  void TakeGang(const json::Doc& object, const std::string& key);
+
+  std::vector<Listener> listeners_;
+  std::map<std::string, std::set<std::string>> pods_of_;  // job key to pod keys
+};
+
+// The resources that a Picture is made of.
+std::vector<const kube::Resource*> PictureResources();
+
+}  // namespace lockstep::sim

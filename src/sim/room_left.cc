@@ -1,0 +1,139 @@
+#include "sim/room_left.h"
+
+#include <algorithm>
+#include <set>
+
+namespace lockstep::sim {
+
+namespace {
+
+std::string Lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return text;
+}
+
+void Add(Taken& taken, const kube::PodNeed& need) {
+  kube::AddTo(taken.requests, need.requests);
+  taken.requests["pods"] += 1000;
+}
+
+bool HasSeats(api::GangPhase phase) {
+  return phase == api::GangPhase::kPlacing || phase == api::GangPhase::kStarting || phase == api::GangPhase::kRunning;
+}
+
+// Seats that are on record for pods that do not exist.
+void AddEmptySeats(const Picture& picture, const SeenJob& job, const api::Gang& gang,
+                   std::map<std::string, Taken>& taken) {
+  std::set<std::pair<std::string, int32_t>> there;
+  for (const SeenPod* pod : picture.PodsOf(job.meta.key())) {
+    if (pod->owner_uid == job.meta.uid && pod->attempt == gang.status.attempt) there.emplace(pod->role, pod->index);
+  }
+  std::vector<RoleAsk> asks = AsksOf(job);
+  for (const api::NodeSeats& seats : gang.status.placement) {
+    for (const api::RoleRange& range : seats.pods) {
+      auto ask = std::find_if(asks.begin(), asks.end(), [&](const RoleAsk& a) { return a.role == range.role; });
+      if (ask == asks.end()) continue;
+      for (int32_t i = range.first; i <= range.last; ++i) {
+        if (!there.contains({Lower(range.role), i})) Add(taken[seats.node], ask->need);
+      }
+    }
+  }
+}
+
+bool Usable(const kube::Node& node, const kube::PodNeed& need) {
+  return node.ready() && !node.unschedulable && !node.meta.deleted_at &&
+         need.nodes.Matches(node.meta.name, node.meta.labels) &&
+         kube::FirstUntolerated(node.taints, need.tolerations) == nullptr;
+}
+
+kube::Amount Of(const kube::Resources& resources, const std::string& name) {
+  auto found = resources.find(name);
+  return found == resources.end() ? 0 : found->second;
+}
+
+bool Greedy(const std::vector<const kube::Node*>& nodes, std::map<std::string, Taken> taken,
+            const std::vector<RoleAsk>& asks) {
+  for (const RoleAsk& ask : asks) {
+    int64_t missing = ask.count;
+    for (const kube::Node* node : nodes) {
+      Taken& there = taken[node->meta.name];
+      int64_t more = std::min<int64_t>(missing, Room(*node, &there, ask.need));
+      for (int64_t i = 0; i < more; ++i) Add(there, ask.need);
+      missing -= more;
+      if (missing == 0) break;
+    }
+    if (missing > 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<RoleAsk> AsksOf(const SeenJob& job) {
+  std::vector<RoleAsk> asks;
+  const json::Doc* roles = json::Find(*job.object, "spec.pytorchReplicaSpecs");
+  if (roles == nullptr || !roles->is_object()) return {};
+  for (const auto& [name, role] : roles->items()) {
+    const json::Doc* pod_spec = json::Find(role, "template.spec");
+    if (pod_spec == nullptr) return {};
+    Result<kube::PodNeed> need = kube::ParsePodNeed(json::Doc{{"spec", *pod_spec}});
+    if (!need.ok()) return {};
+    asks.push_back({name, static_cast<int32_t>(json::GetInt(role, "replicas", 1)), *need});
+  }
+  return asks;
+}
+
+std::map<std::string, Taken> TakenByNode(const Picture& picture, const std::string& except) {
+  std::map<std::string, Taken> taken;
+  for (const auto& [key, pod] : picture.pods) {
+    if (pod.pod.node_name.empty() || !kube::HoldsResources(pod.pod)) continue;
+    if (!except.empty() && pod.job == except) continue;
+    Add(taken[pod.pod.node_name], pod.pod.need);
+  }
+  for (const auto& [key, job] : picture.jobs) {
+    const api::Gang* gang = picture.GangOf(job);
+    if (key != except && gang != nullptr && HasSeats(gang->status.phase) && !job.finished()) {
+      AddEmptySeats(picture, job, *gang, taken);
+    }
+  }
+  return taken;
+}
+
+std::string Excess(const kube::Node& node, const Taken& taken) {
+  for (const auto& [resource, amount] : taken.requests) {
+    if (amount > Of(node.allocatable, resource) && amount > 0) return resource;
+  }
+  return "";
+}
+
+int64_t Room(const kube::Node& node, const Taken* taken, const kube::PodNeed& need) {
+  if (!Usable(node, need)) return 0;
+  int64_t room = INT64_MAX;
+  kube::Resources asked = need.requests;
+  asked["pods"] = 1000;
+  for (const auto& [resource, amount] : asked) {
+    if (amount == 0) continue;
+    kube::Amount free = Of(node.allocatable, resource) - (taken == nullptr ? 0 : Of(taken->requests, resource));
+    room = std::min<int64_t>(room, std::max<kube::Amount>(free, 0) / amount);
+  }
+  return room;
+}
+
+bool Alike(const std::vector<RoleAsk>& asks) {
+  return std::all_of(asks.begin(), asks.end(), [&](const RoleAsk& ask) { return ask.need == asks.front().need; });
+}
+
+bool SurelyFits(const std::vector<const kube::Node*>& nodes, const std::map<std::string, Taken>* taken,
+                const std::vector<RoleAsk>& asks) {
+  if (asks.empty()) return false;
+  for (const RoleAsk& ask : asks) {
+    if (!ask.need.host_ports.empty()) return false;  // would need a search
+  }
+  std::map<std::string, Taken> start = taken == nullptr ? std::map<std::string, Taken>() : *taken;
+  if (Greedy(nodes, start, asks)) return true;
+  if (Alike(asks)) return false;
+  std::vector<RoleAsk> turned(asks.rbegin(), asks.rend());
+  return Greedy(nodes, start, turned);
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kube/model/pod.h"
+#include "sim/picture.h"
+
+namespace lockstep::sim {
+
+// Arithmetic over a Picture that shares nothing with cluster/ and gang/: what is taken on each node, and whether
+// a gang surely fits. Slow and plain, so that it can be trusted.
+
+// What one role of a job asks for, from its template as the user wrote it.
+struct RoleAsk {
+  std::string role;  // "Worker"
+  int32_t count = 0;
+  kube::PodNeed need;
+};
+// Empty for a job that can't be read.
+std::vector<RoleAsk> AsksOf(const SeenJob& job);
+
+struct Taken {
+  kube::Resources requests;  // "pods" counts pods
+};
+// By node: pods that hold resources, and the recorded seats of gangs whose pods do not exist yet. Without the
+// pods and seats of `except` (a job's "ns/name").
+std::map<std::string, Taken> TakenByNode(const Picture& picture, const std::string& except = "");
+
+// The first resource of which a node's pods take more than it has; "" if none.
+std::string Excess(const kube::Node& node, const Taken& taken);
+
+// How many more such pods a node takes. `taken` null: on the empty node.
+int64_t Room(const kube::Node& node, const Taken* taken, const kube::PodNeed& need);
+
+// True if the gang fits for sure: exact for alike pods, a plain greedy search for several roles. `nodes`: those it
+// may use; `taken` null: on the empty cluster.
+bool SurelyFits(const std::vector<const kube::Node*>& nodes, const std::map<std::string, Taken>* taken,
+                const std::vector<RoleAsk>& asks);
+
+// All pods of the gang are alike, so SurelyFits is exact.
+bool Alike(const std::vector<RoleAsk>& asks);
+
+}  // namespace lockstep::sim

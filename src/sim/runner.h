@@ -1,0 +1,85 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "sim/ground.h"
+#include "sim/invariants.h"
+#include "sim/operators.h"
+#include "sim/scenario.h"
+
+namespace lockstep::sim {
+
+// One thing that happened, at a time of the file.
+struct LogEntry {
+  Duration time{};
+  std::string text;
+  bool story = true;  // false: a detail that is shown when the scenario fails
+};
+
+// Plays one scenario on a ground: statements in their order, what must always hold after every step of an
+// operator. At the end the world must be settled: then a new leader finds nothing to do.
+class Runner {
+ public:
+  using OnLog = std::function<void(const LogEntry&)>;
+
+  Runner(Ground& ground, const Scenario& scenario, OnLog on_log = {});
+  ~Runner();
+
+  // Nothing, or what failed: file, line, time, what was expected and the last lines of the log.
+  Outcome Run();
+
+  Duration elapsed() const;  // time of the file
+  const std::deque<LogEntry>& log() const { return log_; }
+
+ private:
+  Outcome Play(const Statement& statement);
+  Outcome Do(const AddNodes& deed);
+  Outcome Do(const Submit& deed);
+  Outcome Do(const SubmitManifest& deed);
+  Outcome Do(const ForeignPod& deed);
+  Outcome Do(const Expect&) { return {}; }  // Hold
+  Outcome Do(const ChangeOperators& deed);
+  Outcome Do(const Delete& deed);
+  Outcome Do(const ChangeNode& deed);
+  Outcome Do(const ChangeJob& deed);
+  Outcome Do(const Rank& deed);
+  Outcome Do(const Fault& deed);
+  Outcome Do(const ClearFaults& deed);
+  Outcome Do(const Compact& deed);
+  Outcome Do(const Kubelet& deed);
+  Outcome Do(const Wait& deed);
+
+  Outcome Hold(const Statement& statement, const Expect& expect);
+  Outcome HoldSettled(Duration within);
+  Outcome EndSettled();
+  Outcome RunTo(Duration time);
+  // `until` null: just that long. The violation of an invariant ends it too.
+  bool Run(const std::function<bool()>& until, Duration limit);
+  Outcome Violation() const;
+  Outcome Create(const kube::Resource& resource, const json::Doc& object);
+  Outcome Patch(const kube::Resource& resource, const std::string& name, const json::Doc& patch);
+  Outcome Answered(const std::string& what, const kube::Response& response);
+
+  void OnPicture(const Picture::Change& change);
+  void Log(std::string text, bool story = true);
+  void Tick();
+  Error Failure(const Statement* statement, const std::string& what) const;
+
+  Ground& ground_;
+  const Scenario& scenario_;
+  const OnLog on_log_;
+  MonoTime began_;
+  std::deque<LogEntry> log_;
+  Invariants invariants_;
+  Operators operators_;
+  Timer tick_;
+  bool operators_wanted_ = true;  // the first statement that needs one starts it
+  std::map<std::string, std::string> last_told_;  // by object: what was logged of it
+  int64_t writes_ = 0;       // of operators, Events apart
+  MonoTime last_write_{};
+};
+
+}  // namespace lockstep::sim
