@@ -134,7 +134,9 @@ class Fleet {
   int64_t next_node_index_ = 0;
   std::map<std::string, std::unique_ptr<HollowNode>> nodes_;
   std::unordered_map<std::string, std::unique_ptr<HollowPod>> pods_;  // by UID
-  std::unordered_map<std::string, json::DocPtr> unseen_;     // by UID: no kubelet of ours has looked at them
+  // Bound to nodes where no kubelet of ours has looked yet: by node, then UID; and the node of each UID.
+  std::unordered_map<std::string, std::unordered_map<std::string, json::DocPtr>> unseen_;
+  std::unordered_map<std::string, std::string> unseen_on_;
   std::map<std::string, std::set<std::string>> rendezvous_;  // "ns/group" to UIDs that run
 };
 
