@@ -1,7 +1,6 @@
 #include "sim/kube_ground.h"
 
 #include "api/crd.h"
-#include "base/hash.h"
 
 namespace lockstep::sim {
 
@@ -65,34 +64,13 @@ Outcome KubeGround::MakeNamespace() {
 Outcome KubeGround::Prepare() {
   if (Outcome error = InstallKinds()) return error;
   if (Outcome error = MakeNamespace()) return error;
-  for (const kube::Resource* resource : PictureResources()) {
-    shell::Reflector::Callbacks callbacks;
-    callbacks.on_upsert = [this, resource](const std::string&, const std::string&, json::DocPtr object) {
-      picture_.Take(*resource, object, /*gone=*/false);
-    };
-    callbacks.on_delete = [this, resource](const std::string& key, const std::string&, json::DocPtr last) {
-      if (last == nullptr) {
-        size_t slash = key.find('/');
-        json::Doc meta = {{"name", slash == std::string::npos ? key : key.substr(slash + 1)}};
-        if (slash != std::string::npos) meta["namespace"] = key.substr(0, slash);
-        last = std::make_shared<const json::Doc>(json::Doc{{"metadata", meta}});
-      }
-      picture_.Take(*resource, last, /*gone=*/true);
-    };
-    std::string ns = resource->namespaced ? ns_ : "";
-    reflectors_.push_back(std::make_unique<shell::Reflector>(user_, *resource, shell::Reflector::Scope{ns, "", ""},
-                                                             std::move(callbacks)));
-    reflectors_.back()->Start();
-  }
+  bystander_ = std::make_unique<Bystander>(user_, ns_, picture_);
   hollow::FleetOptions options;
   options.ns = ns_;
   options.evict_by_taints = true;
   fleet_ = std::make_unique<hollow::Fleet>(nodes_, options);
   fleet_->Start();
-  auto synced = [this] {
-    return std::all_of(reflectors_.begin(), reflectors_.end(), [](const auto& r) { return r->synced(); });
-  };
-  if (!RunUntilTrue(synced, kPrepareWithin)) return Error{"the API server could not be listed"};
+  if (!RunUntilTrue([this] { return bystander_->synced(); }, kPrepareWithin)) return Error{"the API server could not be listed"};
   return {};
 }
 

@@ -2,11 +2,10 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/real_loop.h"
 #include "kube/client/http_api.h"
-#include "shell/reflector.h"
+#include "sim/bystander.h"
 #include "sim/ground.h"
 
 namespace lockstep::sim {
@@ -54,7 +53,7 @@ class KubeGround final : public Ground {
   Network network_;
   std::unique_ptr<hollow::Fleet> fleet_;
   Picture picture_;
-  std::vector<std::unique_ptr<shell::Reflector>> reflectors_;
+  std::unique_ptr<Bystander> bystander_;
 };
 
 }  // namespace lockstep::sim
