@@ -76,24 +76,6 @@ bool IsWrite(const kube::Request& request) {
   return request.verb != kube::Verb::kGet && request.verb != kube::Verb::kList && !request.dry_run;
 }
 
-class Network::Connection final : public kube::Api {
- public:
-  explicit Connection(Network& network) : network_(network) {}
-  ~Connection() override { *alive_ = false; }
-
-  Loop& loop() override { return network_.server_.loop(); }
-  void Send(kube::Request request, Done done) override { network_.Send(std::move(request), alive_, std::move(done)); }
-  std::unique_ptr<kube::Watch> StartWatch(kube::WatchRequest request, kube::WatchHandler& handler) override {
-    auto watch = std::make_unique<WatchEnd>(network_, request, handler);
-    watch->Start(std::move(request));
-    return watch;
-  }
-
- private:
-  Network& network_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-};
-
 // One watch of a client. The events of the server travel one latency, in order; a stall holds them back.
 class Network::WatchEnd final : public kube::Watch, public DelayedHandler {
  public:
@@ -122,6 +104,24 @@ class Network::WatchEnd final : public kube::Watch, public DelayedHandler {
   Network& network_;
   const kube::Resource* resource_;
   std::unique_ptr<kube::Watch> watch_;
+};
+
+class Network::Connection final : public kube::Api {
+ public:
+  explicit Connection(Network& network) : network_(network) {}
+  ~Connection() override { *alive_ = false; }
+
+  Loop& loop() override { return network_.server_.loop(); }
+  void Send(kube::Request request, Done done) override { network_.Send(std::move(request), alive_, std::move(done)); }
+  std::unique_ptr<kube::Watch> StartWatch(kube::WatchRequest request, kube::WatchHandler& handler) override {
+    auto watch = std::make_unique<WatchEnd>(network_, request, handler);
+    watch->Start(std::move(request));
+    return watch;
+  }
+
+ private:
+  Network& network_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 Network::~Network() { *alive_ = false; }

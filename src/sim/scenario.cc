@@ -1,7 +1,6 @@
 #include "sim/scenario.h"
 
 #include <fstream>
-#include <sstream>
 
 #include "sim/statements.h"
 

@@ -1,0 +1,109 @@
+// Plays scenario files and says which failed: `play_scenarios [--kube] [--scale N] [--seeds N] [--log] FILE...`.
+// Without --kube in virtual time; with it on the API server of $KUBECONFIG, those marked virtual-only left out.
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "sim/kube_ground.h"
+#include "sim/runner.h"
+#include "sim/simulated_ground.h"
+
+namespace lockstep::sim {
+namespace {
+
+struct Options {
+  bool kube = false;
+  bool log = false;
+  double scale = 20;
+  uint64_t seeds = 1;
+  std::vector<std::string> files;
+};
+
+void Print(const LogEntry& entry) {
+  std::printf("%10s  %s\n", FormatDuration(entry.time).c_str(), entry.text.c_str());
+}
+
+Outcome PlayOn(Ground& ground, const Scenario& scenario, const Options& options) {
+  if (Outcome error = ground.Prepare()) return error;
+  Outcome outcome;
+  {
+    Runner runner(ground, scenario, options.log ? Print : Runner::OnLog());
+    outcome = runner.Run();
+  }
+  ground.CleanUp();
+  return outcome;
+}
+
+Outcome PlaySimulated(const Scenario& scenario, const Options& options) {
+  for (uint64_t seed = 1; seed <= options.seeds; ++seed) {
+    SimulatedGroundOptions ground_options;
+    ground_options.seed = seed;
+    SimulatedGround ground(ground_options);
+    if (Outcome error = PlayOn(ground, scenario, options)) {
+      return Error{"seed " + std::to_string(seed) + ": " + error->message};
+    }
+  }
+  return {};
+}
+
+Outcome PlayReal(const Scenario& scenario, const Options& options) {
+  Result<kube::ClientConfig> config = kube::LoadKubeconfig();
+  if (!config.ok()) return config.error();
+  KubeGroundOptions ground_options;
+  ground_options.scale = options.scale;
+  ground_options.name = scenario.name;
+  KubeGround ground(*config, ground_options);
+  return PlayOn(ground, scenario, options);
+}
+
+bool PlayFile(const std::string& file, const Options& options) {
+  Result<Scenario> scenario = LoadScenario(file);
+  if (!scenario.ok()) {
+    std::printf("FAILED %s\n", scenario.error().message.c_str());
+    return false;
+  }
+  if (options.kube && scenario->virtual_only) {
+    std::printf("left out %s: %s\n", scenario->name.c_str(), scenario->virtual_only->c_str());
+    return true;
+  }
+  auto began = std::chrono::steady_clock::now();
+  Outcome error = options.kube ? PlayReal(*scenario, options) : PlaySimulated(*scenario, options);
+  double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (error) {
+    std::printf("FAILED %s\n", error->message.c_str());
+  } else {
+    std::printf("passed %s (%.1f s)\n", scenario->name.c_str(), took);
+  }
+  std::fflush(stdout);
+  return !error;
+}
+
+int Main(int argc, char** argv) {
+  SetLog(LogLevel::kError, LogFormat::kText);
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word == "--kube") {
+      options.kube = true;
+    } else if (word == "--log") {
+      options.log = true;
+    } else if (word == "--scale" && i + 1 < argc) {
+      options.scale = std::atof(argv[++i]);
+    } else if (word == "--seeds" && i + 1 < argc) {
+      options.seeds = static_cast<uint64_t>(std::atoll(argv[++i]));
+    } else {
+      options.files.push_back(word);
+    }
+  }
+  int failed = 0;
+  for (const std::string& file : options.files) failed += PlayFile(file, options) ? 0 : 1;
+  std::printf("%zu scenarios, %d failed\n", options.files.size(), failed);
+  return failed == 0 && !options.files.empty() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace lockstep::sim
+
+int main(int argc, char** argv) { return lockstep::sim::Main(argc, argv); }
