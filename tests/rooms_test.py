@@ -51,7 +51,8 @@ def room_of(path, rooms):
 
 
 def is_test(path):
-    return path.endswith(("_test.cc", "_bench.cc", "_fuzz.cc"))
+    """What is built into tests, benchmarks and fuzz targets only, their headers included."""
+    return path.endswith(("_test.cc", "_bench.cc", "_fuzz.cc")) or os.path.basename(path) in ("testing.h", "fixture.h")
 
 
 def check_include(path, room, bracket, included, rooms, src):

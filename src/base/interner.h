@@ -23,8 +23,8 @@ class Interner {
     Index();
     return *this;
   }
-  Interner(Interner&&) = default;
-  Interner& operator=(Interner&&) = default;
+  Interner(Interner&&) noexcept = default;
+  Interner& operator=(Interner&&) noexcept = default;
 
   Id Intern(std::string_view text) {
     if (auto found = ids_.find(text); found != ids_.end()) return found->second;
