@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   lockstep::cli::Run run;
   lockstep::cli::AddOperatorCommand(app, run);
   lockstep::cli::AddHollowCommand(app, run);
-  // lockstep::cli::AddCrdsCommand(app, run);
+  lockstep::cli::AddCrdsCommand(app, run);
   lockstep::cli::AddExplainCommand(app, run);
   CLI11_PARSE(app, argc, argv);
   return run ? run() : 1;
