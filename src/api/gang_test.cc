@@ -37,7 +37,8 @@ GangStatus BusyStatus() {
 // What the API server holds after the create and a merge patch of the status.
 json::Doc Stored(const GangSpec& spec, const GangStatus& status) {
   json::Doc object = NewGangDoc("ml", spec);
-  for (const auto& [key, value] : StatusDoc(status, spec.roles).items()) {
+  const json::Doc written = StatusDoc(status, spec.roles);
+  for (const auto& [key, value] : written.items()) {
     if (!value.is_null()) object["status"][key] = value;
   }
   return object;
@@ -73,7 +74,8 @@ TEST(Gang, EmptyMembersAreNullSoThatAMergePatchRemovesThem) {
   json::Doc status = StatusDoc(BusyStatus(), Bert().roles);
   GangStatus waiting;
   waiting.attempt = 3;
-  for (const auto& [key, value] : StatusDoc(waiting, Bert().roles).items()) {
+  const json::Doc patch = StatusDoc(waiting, Bert().roles);
+  for (const auto& [key, value] : patch.items()) {
     if (value.is_null()) {
       status.erase(key);
     } else {

@@ -58,9 +58,9 @@ Request WithoutFinalizer(const Object& object, std::string_view name) {
 }
 
 Request WithOwners(const Object& object, const std::function<bool(const kube::OwnerRef&)>& keep) {
-  Result<Doc> doc = json::Parse(object.bytes);
+  Doc doc = object.Parse();
   Doc owners = Doc::array();
-  for (const Doc& owner : doc->at("metadata").at("ownerReferences")) {
+  for (const Doc& owner : doc.at("metadata").at("ownerReferences")) {
     kube::OwnerRef ref{json::GetString(owner, "apiVersion"), json::GetString(owner, "kind"),
                        json::GetString(owner, "name"), json::GetString(owner, "uid")};
     if (keep(ref)) owners.push_back(owner);

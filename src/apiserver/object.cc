@@ -41,32 +41,20 @@ std::string FieldValue(const Resource& resource, const Doc& doc, std::string_vie
   return json::GetString(doc, field);
 }
 
-void AppendMember(std::string& out, const std::string& key, const Doc& value) {
-  out += json::Dump(Doc(key));
-  out += ':';
-  out += json::Dump(value);
-}
-
-// The members of `object` after the first, each with a comma before it.
-void AppendRest(std::string& out, const Doc& object, std::initializer_list<std::string_view> without,
-                bool first) {
-  for (const auto& [key, value] : object.items()) {
-    if (std::find(without.begin(), without.end(), key) != without.end()) continue;
-    if (!first) out += ',';
-    first = false;
-    AppendMember(out, key, value);
-  }
-}
-
 struct Text {
   std::string bytes;
-  uint32_t type_size = 0, revision_begin = 0;
+  uint32_t type_size = 0, revision_begin = 0, spec_begin = 0;
 };
 
-Text Write(const Resource& resource, const Doc& doc, std::string_view revision) {
+// Appends the members of a non-empty `object`, without the braces.
+void AppendMembers(std::string& out, const Doc& object) {
+  std::string text = json::Dump(object);
+  out.append(text, 1, text.size() - 2);
+}
+
+Text Write(const Resource& resource, Doc doc, std::string_view revision, const Object* spec_from) {
   Text text;
   std::string& out = text.bytes;
-  out.reserve(1024);
   out = R"({"apiVersion":")";
   out += resource.ApiVersion();
   out += R"(","kind":")";
@@ -74,15 +62,36 @@ Text Write(const Resource& resource, const Doc& doc, std::string_view revision) 
   out += R"(",)";
   text.type_size = static_cast<uint32_t>(out.size() - 1);
   out += R"("metadata":{)";
+  Doc metadata = std::move(doc["metadata"]);
+  metadata.erase("resourceVersion");
   if (!revision.empty()) {
     out += R"("resourceVersion":")";
     text.revision_begin = static_cast<uint32_t>(out.size());
     out += revision;
     out += '"';
+    if (!metadata.empty()) out += ',';
   }
-  AppendRest(out, doc.at("metadata"), {"resourceVersion"}, revision.empty());
+  AppendMembers(out, metadata);
   out += '}';
-  AppendRest(out, doc, {"apiVersion", "kind", "metadata"}, false);
+  Doc spec;
+  auto found = doc.find("spec");
+  bool has_spec = found != doc.end();
+  if (has_spec) spec = std::move(*found);
+  for (const char* member : {"apiVersion", "kind", "metadata", "spec"}) doc.erase(member);
+  if (!doc.empty()) {
+    out += ',';
+    AppendMembers(out, doc);
+  }
+  if (spec_from != nullptr && spec_from->spec_begin != 0) {
+    text.spec_begin = static_cast<uint32_t>(out.size());
+    out.append(spec_from->bytes, spec_from->spec_begin);
+    return text;
+  }
+  if (has_spec) {
+    text.spec_begin = static_cast<uint32_t>(out.size());
+    out += R"(,"spec":)";
+    out += json::Dump(spec);
+  }
   out += '}';
   return text;
 }
@@ -117,7 +126,7 @@ bool IsCustom(const Resource& resource) {
   return resource.group == "kubeflow.org" || resource.group == "lockstep.dev";
 }
 
-ObjectPtr MakeObject(const Resource& resource, const Doc& doc, uint64_t revision) {
+ObjectPtr MakeObject(const Resource& resource, Doc doc, uint64_t revision, const Object* spec_from) {
   auto object = std::make_shared<Object>();
   const Doc& metadata = doc.at("metadata");
   CHECK(metadata.is_object()) << "metadata of a stored " << resource.kind;
@@ -132,23 +141,40 @@ ObjectPtr MakeObject(const Resource& resource, const Doc& doc, uint64_t revision
       if (value.is_string()) object->labels.emplace(key, value.get<std::string>());
     }
   }
-  for (std::string_view field : FieldNames(resource))
-    object->fields.push_back(FieldValue(resource, doc, field));
+  auto names = FieldNames(resource);
+  for (size_t i = 0; i < names.size(); ++i) {
+    bool kept = spec_from != nullptr && names[i].starts_with("spec.");
+    object->fields.push_back(kept ? spec_from->fields[i] : FieldValue(resource, doc, names[i]));
+  }
   ReadOwners(json::Key(&metadata, "ownerReferences"), object->owners);
   ReadStrings(json::Key(&metadata, "finalizers"), object->finalizers);
   object->deleting = metadata.contains("deletionTimestamp");
 
   std::string digits = std::to_string(revision);
-  Text text = Write(resource, doc, digits);
+  Text text = Write(resource, std::move(doc), digits, spec_from);
   object->bytes = std::move(text.bytes);
   object->type_size = text.type_size;
   object->revision_begin = text.revision_begin;
   object->revision_size = static_cast<uint32_t>(digits.size());
+  object->spec_begin = text.spec_begin;
   return object;
 }
 
-std::string TextWithoutRevision(const Resource& resource, const Doc& doc) {
-  return Write(resource, doc, "").bytes;
+std::string TextWithoutRevision(const Resource& resource, Doc doc) {
+  return Write(resource, std::move(doc), "", nullptr).bytes;
+}
+
+Doc Object::Parse() const {
+  Result<Doc> doc = json::Parse(bytes);
+  CHECK(doc.ok()) << "stored " << resource->plural << " " << key << ": " << doc.error().message;
+  return *std::move(doc);
+}
+
+Doc Object::ParseWithoutSpec() const {
+  if (spec_begin == 0) return Parse();
+  Result<Doc> doc = json::Parse(bytes.substr(0, spec_begin) + "}");
+  CHECK(doc.ok()) << "stored " << resource->plural << " " << key << ": " << doc.error().message;
+  return *std::move(doc);
 }
 
 std::string Object::BytesAt(uint64_t other_revision) const {

@@ -34,21 +34,27 @@ struct Object {
   uint32_t type_size = 0;       // bytes of `"apiVersion":"v1","kind":"Pod",`
   uint32_t revision_begin = 0;  // offset of the digits of the resourceVersion
   uint32_t revision_size = 0;
+  uint32_t spec_begin = 0;  // offset of the comma before `"spec":`; 0: no spec
 
   // The text with another resourceVersion: what the event of a deletion carries.
   std::string BytesAt(uint64_t other_revision) const;
   // As an item of a list: the items of a built-in kind have no apiVersion and kind on the wire, custom ones
   // do.
   void AppendItem(std::string& out) const;
+  // The whole document, or all of it but the spec, which is most of an object.
+  json::Doc Parse() const;
+  json::Doc ParseWithoutSpec() const;
 };
 
 using ObjectPtr = std::shared_ptr<const Object>;
 
 // `doc` must be an object with an object as metadata; its resourceVersion, apiVersion and kind are replaced.
-ObjectPtr MakeObject(const kube::Resource& resource, const json::Doc& doc, uint64_t revision);
+// The spec is that of `spec_from` if one is given, and not in `doc`.
+ObjectPtr MakeObject(const kube::Resource& resource, json::Doc doc, uint64_t revision,
+                     const Object* spec_from = nullptr);
 
 // The text of `doc` as MakeObject would store it, but without a resourceVersion: the answer of a dry run.
-std::string TextWithoutRevision(const kube::Resource& resource, const json::Doc& doc);
+std::string TextWithoutRevision(const kube::Resource& resource, json::Doc doc);
 
 // What ?fieldSelector= may name for a kind. Source: the conversion functions of pkg/apis/core/v1.
 std::span<const std::string_view> FieldNames(const kube::Resource& resource);

@@ -15,9 +15,9 @@ struct PriorityClass {
 };
 
 PriorityClass Read(const Object& object) {
-  Result<Doc> doc = json::Parse(object.bytes);
-  return {object.name, json::GetInt(*doc, "value"),
-          json::GetString(*doc, "preemptionPolicy", "PreemptLowerPriority")};
+  Doc doc = object.Parse();
+  return {object.name, json::GetInt(doc, "value"),
+          json::GetString(doc, "preemptionPolicy", "PreemptLowerPriority")};
 }
 
 std::optional<PriorityClass> Find(const Store& store, const std::string& name) {
@@ -31,10 +31,10 @@ PriorityClass Default(const Store& store) {
   PriorityClass best;
   bool found = false;
   for (const auto& [name, object] : store.All(kube::kPriorityClasses)) {
-    Result<Doc> doc = json::Parse(object->bytes);
-    if (!json::GetBool(*doc, "globalDefault")) continue;
+    Doc doc = object->Parse();
+    if (!json::GetBool(doc, "globalDefault")) continue;
     // Where there are several, the lowest counts.
-    if (!found || json::GetInt(*doc, "value") < best.value) best = Read(*object);
+    if (!found || json::GetInt(doc, "value") < best.value) best = Read(*object);
     found = true;
   }
   return best;

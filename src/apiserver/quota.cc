@@ -69,8 +69,8 @@ std::optional<kube::Status> Quotas::Check(const Store& store, const Doc& pod) {
   std::string name = json::GetString(pod, "metadata.name");
   for (auto at = quotas.lower_bound(ns + "/"); at != quotas.end() && at->second->ns == ns; ++at) {
     const Object& quota = *at->second;
-    Result<Doc> doc = json::Parse(quota.bytes);
-    Resources hard = HardOf(*doc);
+    Doc doc = quota.Parse();
+    Resources hard = HardOf(doc);
     Resources asked = UsageOf(pod);
     Resources used = Used(store, ns);
     std::string missing = MissingOf(hard, asked);
@@ -95,10 +95,10 @@ std::optional<kube::Status> Quotas::Check(const Store& store, const Doc& pod) {
 }
 
 Doc Quotas::StatusOf(const Store& store, const ObjectPtr& quota) {
-  Result<Doc> doc = json::Parse(quota->bytes);
+  Doc doc = quota->Parse();
   Resources used = Used(store, quota->ns);
   Doc status = {{"hard", Doc::object()}, {"used", Doc::object()}};
-  for (const auto& [name, limit] : HardOf(*doc)) {
+  for (const auto& [name, limit] : HardOf(doc)) {
     status["hard"][name] = Text(name, limit);
     status["used"][name] = Text(name, Get(used, name));
   }
@@ -112,7 +112,7 @@ Resources Quotas::Used(const Store& store, const std::string& ns) {
     const Object& pod = *at->second;
     if (Terminal(pod)) continue;
     auto known = usage_.find(pod.uid);
-    if (known == usage_.end()) known = usage_.emplace(pod.uid, UsageOf(*json::Parse(pod.bytes))).first;
+    if (known == usage_.end()) known = usage_.emplace(pod.uid, UsageOf(pod.Parse())).first;
     kube::AddTo(used, known->second);
   }
   return used;

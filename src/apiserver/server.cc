@@ -115,8 +115,8 @@ Response Server::Get(const Call& call) const {
   return Answer(200, object->bytes);
 }
 
-const Change& Server::Put(const kube::Resource& resource, const Doc& doc) {
-  const Change& change = store_.Put(resource, doc);
+const Change& Server::Put(const kube::Resource& resource, Doc doc, const Object* spec_from) {
+  const Change& change = store_.Put(resource, std::move(doc), spec_from);
   if (options_.controllers) controllers_.Note(store_, change);
   hub_.Publish(change);
   return change;

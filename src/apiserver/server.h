@@ -106,14 +106,17 @@ class Server {
   kube::Response Delete(const Call& call);
 
   kube::Response CreateObject(const Call& call, json::Doc object);
-  kube::Response Replace(const Call& call, const ObjectPtr& old, json::Doc before, json::Doc object);
+  // `object` takes the place of `before`, which is what is stored. With `without_spec` both lack the spec,
+  // which stays as it is.
+  kube::Response Replace(const Call& call, const ObjectPtr& old, json::Doc before, json::Doc object,
+                         bool without_spec = false);
   std::optional<kube::Status> AdmitCreate(const Call& call, json::Doc& object);
   std::optional<kube::Status> CheckNamespace(const Call& call, std::string_view name) const;
   std::optional<kube::Status> Mutate(const Call& call, json::Doc& object);
   std::optional<kube::Status> Validate(const Call& call, const json::Doc& object, Causes causes) const;
   kube::Response FinishDelete(const Call& call, const ObjectPtr& object);
 
-  const Change& Put(const kube::Resource& resource, const json::Doc& doc);
+  const Change& Put(const kube::Resource& resource, json::Doc doc, const Object* spec_from = nullptr);
   void Remove(const kube::Resource& resource, std::string_view key);
   std::string NewUid();
   std::string GenerateName(const Call& call, std::string base);

@@ -105,8 +105,8 @@ Response Server::Delete(const Call& call) {
                  request.propagation == "Orphan" || request.propagation == "Foreground";
   if (!changes) return FinishDelete(call, object);
 
-  Result<Doc> parsed = json::Parse(object->bytes);
-  Doc doc = *parsed;
+  const Doc before = object->Parse();
+  Doc doc = before;
   if (pod) {
     if (MarkPod(request, doc, call.now.wall) == Graceful::kPending) return Answer(200, object->bytes);
   }
@@ -115,9 +115,9 @@ Response Server::Delete(const Call& call) {
   if (!pod && held) MarkDeleting(doc, call.now.wall, 0);
   if (&call.resource == &kube::kNamespaces && held) doc["status"]["phase"] = "Terminating";
   bool stays = held || (pod && json::GetInt(doc, "metadata.deletionGracePeriodSeconds") > 0);
-  if (doc != *parsed && (stays || pod)) {
+  if (doc != before && (stays || pod)) {
     if (request.dry_run) return Answer(200, MakeObject(call.resource, doc, object->revision)->bytes);
-    object = Put(call.resource, doc).after;
+    object = Put(call.resource, std::move(doc)).after;
   }
   return stays ? Answer(200, object->bytes) : FinishDelete(call, object);
 }

@@ -145,8 +145,8 @@ Response Server::CreateObject(const Call& call, Doc object) {
 
   std::string key = call.resource.namespaced ? call.request.ns + "/" + name : name;
   if (store_.Find(call.resource, key)) return Refuse(AlreadyExists(call.resource, name));
-  if (call.request.dry_run) return Answer(201, TextWithoutRevision(call.resource, object));
-  return Answer(201, Put(call.resource, object).after->bytes);
+  if (call.request.dry_run) return Answer(201, TextWithoutRevision(call.resource, std::move(object)));
+  return Answer(201, Put(call.resource, std::move(object)).after->bytes);
 }
 
 std::optional<Status> Server::AdmitCreate(const Call& call, Doc& object) {
@@ -211,14 +211,14 @@ Response Server::Bind(const Call& call) {
   }
   ObjectPtr object = store_.Find(call.resource, call.key);
   if (!object) return Refuse(NotFound(call.resource, call.request.name));
-  Result<Doc> pod = json::Parse(object->bytes);
+  Doc pod = object->Parse();
   std::string uid = json::GetString(*binding, "metadata.uid");
   std::string why;
   if (!uid.empty() && uid != object->uid) {
     why = "Precondition failed: UID in precondition: " + uid + ", UID in object meta: " + object->uid;
   } else if (object->deleting) {
     why = "pod " + object->name + " is being deleted, cannot be assigned to a host";
-  } else if (std::string bound = json::GetString(*pod, "spec.nodeName"); !bound.empty()) {
+  } else if (std::string bound = json::GetString(pod, "spec.nodeName"); !bound.empty()) {
     why = "pod " + object->name + " is already assigned to node " + Quoted(bound);
   }
   if (!why.empty()) {
@@ -227,8 +227,8 @@ Response Server::Bind(const Call& call) {
     status.kind = "pods/binding";
     return Refuse(std::move(status));
   }
-  (*pod)["spec"]["nodeName"] = node;
-  Doc& conditions = (*pod)["status"]["conditions"];
+  pod["spec"]["nodeName"] = node;
+  Doc& conditions = pod["status"]["conditions"];
   if (!conditions.is_array()) conditions = Doc::array();
   conditions.erase(std::remove_if(conditions.begin(), conditions.end(),
                                   [](const Doc& c) { return json::GetString(c, "type") == "PodScheduled"; }),
@@ -237,7 +237,7 @@ Response Server::Bind(const Call& call) {
                         {"status", "True"},
                         {"lastProbeTime", nullptr},
                         {"lastTransitionTime", FormatTime(call.now.wall)}});
-  if (!call.request.dry_run) Put(call.resource, *pod);
+  if (!call.request.dry_run) Put(call.resource, std::move(pod));
   return Answer(201, json::Dump(kube::StatusDoc(kube::OkStatus(201))));
 }
 
@@ -265,16 +265,21 @@ Response Server::Update(const Call& call) {
                    !(*object)["metadata"].contains("resourceVersion");
     return creates ? CreateObject(call, *std::move(object)) : Refuse(NotFound(call.resource, name));
   }
-  return Replace(call, old, *json::Parse(old->bytes), *std::move(object));
+  return Replace(call, old, old->Parse(), *std::move(object));
 }
 
 Response Server::Patch(const Call& call) {
   ObjectPtr old = store_.Find(call.resource, call.key);
   if (!old) return Refuse(NotFound(call.resource, call.request.name));
-  Doc before = *json::Parse(old->bytes);
+  // A merge patch of a status is by far the most frequent write; its object's spec need not be read.
+  bool without_spec = call.request.subresource == "status" && call.request.patch == kube::PatchType::kMerge &&
+                      !validators_.contains(&call.resource);
+  Doc before = without_spec ? old->ParseWithoutSpec() : old->Parse();
   Doc object = before;
   if (auto status = ApplyPatch(call.request, object)) return Refuse(*std::move(status));
+  if (without_spec) object.erase("spec");
   if (auto fault = Decode(call.resource, object)) return Refuse(BadRequest(*fault));
+  if (without_spec) object.erase("spec");  // what was defaulted
   std::string name = json::GetString(object, "metadata.name");
   if (name != old->name) {
     return Refuse(BadRequest("the name of the object (" + name + ") does not match the name on the URL (" +
@@ -283,10 +288,10 @@ Response Server::Patch(const Call& call) {
   if (json::GetString(object, "metadata.resourceVersion").empty()) {
     object["metadata"]["resourceVersion"] = std::to_string(old->revision);
   }
-  return Replace(call, old, std::move(before), std::move(object));
+  return Replace(call, old, std::move(before), std::move(object), without_spec);
 }
 
-Response Server::Replace(const Call& call, const ObjectPtr& old, Doc before, Doc object) {
+Response Server::Replace(const Call& call, const ObjectPtr& old, Doc before, Doc object, bool without_spec) {
   if (auto status = CheckVersion(call.request, *old, object)) return Refuse(*std::move(status));
   bool status_only = call.request.subresource == "status";
   object["apiVersion"] = before["apiVersion"];
@@ -308,10 +313,13 @@ Response Server::Replace(const Call& call, const ObjectPtr& old, Doc before, Doc
   bool finished = Finished(*old, object);
   // A write that changes nothing is no write: watchers see none of it.
   if (object == before && !finished) return Answer(200, old->bytes);
-  if (call.request.dry_run) return Answer(200, MakeObject(call.resource, object, old->revision)->bytes);
-  if (!finished) return Answer(200, Put(call.resource, object).after->bytes);
-  Remove(call.resource, call.key);
-  return Answer(200, MakeObject(call.resource, object, store_.revision())->bytes);
+  const Object* spec_from = without_spec ? old.get() : nullptr;
+  if (!finished && !call.request.dry_run) {
+    return Answer(200, Put(call.resource, std::move(object), spec_from).after->bytes);
+  }
+  if (finished && !call.request.dry_run) Remove(call.resource, call.key);
+  uint64_t revision = finished ? store_.revision() : old->revision;
+  return Answer(200, MakeObject(call.resource, std::move(object), revision, spec_from)->bytes);
 }
 
 }  // namespace lockstep::apiserver

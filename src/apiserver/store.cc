@@ -33,9 +33,9 @@ std::vector<ObjectPtr> Store::Dependents(const std::string& owner_uid) const {
   return objects;
 }
 
-const Change& Store::Put(const Resource& resource, const json::Doc& doc) {
+const Change& Store::Put(const Resource& resource, json::Doc doc, const Object* spec_from) {
   Kind& kind = kinds_[&resource];
-  ObjectPtr after = MakeObject(resource, doc, ++revision_);
+  ObjectPtr after = MakeObject(resource, std::move(doc), ++revision_, spec_from);
   ObjectPtr& slot = kind.objects[after->key];
   ObjectPtr before = std::exchange(slot, after);
   if (before) Unindex(before);

@@ -39,7 +39,8 @@ class Store {
   std::vector<ObjectPtr> Dependents(const std::string& owner_uid) const;
 
   // Creates or replaces the object that `doc` describes, at the next revision.
-  const Change& Put(const kube::Resource& resource, const json::Doc& doc);
+  // With `spec_from`, its spec is taken over unread (object.h).
+  const Change& Put(const kube::Resource& resource, json::Doc doc, const Object* spec_from = nullptr);
   // The object must exist.
   const Change& Remove(const kube::Resource& resource, std::string_view key);
 

@@ -74,6 +74,13 @@ std::optional<std::string> FieldErrors::Text(const json::Doc* parent, std::strin
   return std::nullopt;
 }
 
+std::string FieldErrors::RequiredText(const json::Doc* parent, std::string_view path, std::string_view key) {
+  size_t before = size();
+  std::string text = Text(parent, path, key).value_or("");
+  if (text.empty() && size() == before) Add(kube::Join(path, key), "must be set");
+  return text;
+}
+
 std::optional<bool> FieldErrors::Bool(const json::Doc* parent, std::string_view path, std::string_view key) {
   const json::Doc* value = Field(parent, key);
   if (value == nullptr) return std::nullopt;

@@ -21,6 +21,8 @@ class FieldErrors {
   const json::Doc* Object(const json::Doc* parent, std::string_view path, std::string_view key);
   const json::Doc* Array(const json::Doc* parent, std::string_view path, std::string_view key);
   std::optional<std::string> Text(const json::Doc* parent, std::string_view path, std::string_view key);
+  // As Text, but must be there and not empty; otherwise "" and one error.
+  std::string RequiredText(const json::Doc* parent, std::string_view path, std::string_view key);
   std::optional<bool> Bool(const json::Doc* parent, std::string_view path, std::string_view key);
   // A whole number from `min` to `max`, both included.
   std::optional<int64_t> Int(const json::Doc* parent, std::string_view path, std::string_view key,

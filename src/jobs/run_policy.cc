@@ -50,7 +50,10 @@ std::optional<Role> ReadRole(const json::Doc& spec, const std::string& path, std
           .value_or("");
   if (role.restart_policy.empty()) role.restart_policy = restart_default;
   const json::Doc* pod_template = errors.Object(&spec, path, "template");
-  CheckTemplate(pod_template, kube::Join(path, "template"), container, errors);
+  const json::Doc* written = json::Key(&spec, "template");
+  if (pod_template != nullptr || written == nullptr || written->is_null()) {
+    CheckTemplate(pod_template, kube::Join(path, "template"), container, errors);
+  }
   role.pod_template =
       std::make_shared<json::Doc>(pod_template != nullptr ? *pod_template : json::Doc::object());
   return role;

@@ -143,7 +143,7 @@ TEST(Status, OfARestart) {
       << "Restarting removes Running";
   EXPECT_EQ(bert.Message("Restarting"), "job bert is restarting because Worker replica(s) failed.");
 
-  bert.Pods({}, {}).Gang(GangPhase::kRestarting, {"Restarting", "waits for 3 old pods"});
+  bert.Gang(GangPhase::kRestarting, {"Restarting", "waits for 3 old pods"}).Pods({}, {});
   EXPECT_EQ(bert.Message("Restarting"), "job bert is restarting because Worker replica(s) failed.")
       << "the first message stays";
   bert.Gang(GangPhase::kPlacing).Gang(GangPhase::kRunning).Pods({.active = 1}, {.active = 3});

@@ -43,8 +43,8 @@ void CheckEnv(const json::Doc& container, const std::string& path, FieldErrors& 
     std::string at = kube::Join(kube::Join(path, "env"), i);
     if (!variable.is_object()) {
       errors.Add(at, "must be an object", variable);
-    } else if (errors.Text(&variable, at, "name").value_or("").empty()) {
-      errors.Add(kube::Join(at, "name"), "must be set");
+    } else {
+      errors.RequiredText(&variable, at, "name");
     }
   }
 }
@@ -96,16 +96,13 @@ void CheckContainers(const json::Doc* spec, const std::string& path, const char*
       errors.Add(at, "must be an object", container);
       continue;
     }
-    std::optional<std::string> name = errors.Text(&container, at, "name");
-    if (!name || name->empty()) {
-      errors.Add(kube::Join(at, "name"), "must be set");
-    } else if (!IsDns1123Label(*name)) {
+    std::string name = errors.RequiredText(&container, at, "name");
+    if (!name.empty() && !IsDns1123Label(name)) {
       errors.Add(kube::Join(at, "name"), "must be a DNS label of at most 63 characters", container["name"]);
-    } else if (!names.insert(*name).second) {
+    } else if (!name.empty() && !names.insert(name).second) {
       errors.Add(kube::Join(at, "name"), "must be unique in the pod", container["name"]);
     }
-    if (errors.Text(&container, at, "image").value_or("").empty())
-      errors.Add(kube::Join(at, "image"), "must be set");
+    errors.RequiredText(&container, at, "image");
     CheckPorts(container, at, errors);
     CheckEnv(container, at, errors);
     CheckResources(container, at, errors);
@@ -136,7 +133,7 @@ void CheckTemplate(const json::Doc* pod_template, const std::string& path, std::
   std::set<std::string> names;
   CheckContainers(spec, spec_path, "containers", names, errors);
   CheckContainers(spec, spec_path, "initContainers", names, errors);
-  if (containers->is_array() && !HasContainer(containers, container)) {
+  if (errors.size() == before && !HasContainer(containers, container)) {
     errors.Add(kube::Join(spec_path, "containers"), "must have a container named " + std::string(container));
   }
   if (errors.size() > before) return;
