@@ -1,4 +1,5 @@
-// The measure of tools/compile_cost: standard headers that any unit of the core may include, and a little use of them.
+// The measure of tools/compile_cost: standard headers that any unit of the core may include, and a little use
+// of them.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
