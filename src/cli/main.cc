@@ -13,6 +13,8 @@ int main(int argc, char** argv) {
   lockstep::cli::AddHollowCommand(app, run);
   lockstep::cli::AddCrdsCommand(app, run);
   lockstep::cli::AddExplainCommand(app, run);
+  lockstep::cli::AddPlayCommand(app, run);
+  lockstep::cli::AddTopCommand(app, run);
   CLI11_PARSE(app, argc, argv);
   return run ? run() : 1;
 }
