@@ -235,11 +235,18 @@ uint64_t GangState::gang_version() const {
   return gang == nullptr ? 0 : ParseVersion(gang->meta.resource_version);
 }
 
+std::optional<WallTime> GangState::queued_at() const {
+  if (gang != nullptr) return gang->spec.queued_at;
+  return assumed_queued_at;
+}
+
 bool GangState::waiting() const {
-  if (gang == nullptr || job == nullptr || job->job() == nullptr || job->meta.deleted_at) return false;
-  if (gang->spec.job.uid != job->meta.uid || jobs::Finished(job->status())) return false;
+  if (job == nullptr || job->job() == nullptr || job->meta.deleted_at || !queued_at()) return false;
+  if (jobs::Finished(job->status())) return false;
+  if (gang != nullptr && gang->spec.job.uid != job->meta.uid) return false;
   api::GangPhase phase = status().phase;
-  return phase == api::GangPhase::kQueued || phase == api::GangPhase::kChecking;
+  return phase == api::GangPhase::kQueued || phase == api::GangPhase::kChecking ||
+         phase == api::GangPhase::kRestarting;
 }
 
 bool GangState::has_seats() const {
@@ -328,14 +335,14 @@ void RefreshQueue(World& world, GangState& gang) {
   auto since = world.waiting_since.find(gang.key);
   bool listed = since != world.waiting_since.end();
   bool waits = gang.waiting();
-  if (listed && (!waits || since->second != gang.gang->spec.queued_at)) {
+  if (listed && (!waits || since->second != *gang.queued_at())) {
     world.waiting.erase({since->second, gang.key});
     world.waiting_since.erase(since);
     listed = false;
   }
   if (waits && !listed) {
-    world.waiting.insert({gang.gang->spec.queued_at, gang.key});
-    world.waiting_since.emplace(gang.key, gang.gang->spec.queued_at);
+    world.waiting.insert({*gang.queued_at(), gang.key});
+    world.waiting_since.emplace(gang.key, *gang.queued_at());
   }
 }
 

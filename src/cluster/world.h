@@ -90,6 +90,8 @@ struct GangState {
 
   // Assumed: the status write in flight. Decisions read status(), which prefers it.
   std::optional<api::GangStatus> assumed;
+  // Assumed while the Gang's create is in flight or tried again: its place in the queue counts from the first try.
+  std::optional<WallTime> assumed_queued_at;
 
   // Derived from the job and the checks.
   std::vector<RoleState> roles;
@@ -114,7 +116,8 @@ struct GangState {
 
   const api::GangStatus& status() const;
   uint64_t gang_version() const;
-  bool waiting() const;     // wants seats: has a Gang in a phase before Placing, and a live valid job
+  std::optional<WallTime> queued_at() const;
+  bool waiting() const;     // wants seats: has a place in the queue, no placement, and a live valid job
   bool has_seats() const;   // Placing, Starting or Running
 };
 

@@ -29,7 +29,8 @@ void CreateGang(Draft& draft, GangState& gang) {
               job.meta.uid};
   // Never equal within one leader's life, so that first-in first-out is exact.
   WallTime& last = draft.world.last_queued_at;
-  spec.queued_at = last = std::max(draft.now.wall, last + Duration(1));
+  if (!gang.assumed_queued_at) gang.assumed_queued_at = last = std::max(draft.now.wall, last + Duration(1));
+  spec.queued_at = *gang.assumed_queued_at;  // a create that is tried again keeps its place
   for (const jobs::Role& role : job.roles) spec.roles.push_back({role.type, role.replicas, role.replicas});
   kube::Request request;
   request.verb = kube::Verb::kCreate;
@@ -95,8 +96,11 @@ void AdvanceRestart(Draft& draft, GangState& gang) {
   if (!RemoveStalePods(draft, gang)) return;
   GangStatus next = gang.status();
   next.phase = GangPhase::kQueued;
-  next.not_before = draft.now.wall + Backoff(kFirstAttemptBackoff, kLongestAttemptBackoff, next.policy_restarts,
-                                             gang.job->meta.uid);
+  // The first restart waits for nothing; a job that fails again and again backs off and lets others pass.
+  if (next.policy_restarts > 1) {
+    next.not_before = draft.now.wall + Backoff(kFirstAttemptBackoff, kLongestAttemptBackoff, next.policy_restarts - 1,
+                                               gang.job->meta.uid);
+  }
   draft.WriteGang(gang, std::move(next));
 }
 
@@ -220,8 +224,35 @@ void AdvanceSeated(Draft& draft, GangState& gang) {
   AdvanceStart(draft, gang, members);
 }
 
+// A Gang that was deleted and made anew takes over what runs: the attempt number never comes back, and no pod is
+// restarted for the loss of a record. True if there was something to take over.
+bool AdoptPods(Draft& draft, GangState& gang) {
+  if (gang.status().attempt != 0) return false;
+  GangStatus next = gang.status();
+  for (const auto& [name, pod] : gang.pods) {
+    if (pod->owner_uid == gang.job->meta.uid) next.attempt = std::max(next.attempt, pod->attempt);
+  }
+  if (next.attempt == 0) return false;
+  const jobs::Job& job = *gang.job->job();
+  for (const auto& [name, pod] : gang.pods) {
+    if (pod->owner_uid != job.meta.uid || pod->attempt != next.attempt) continue;
+    auto role = std::find_if(job.roles.begin(), job.roles.end(),
+                             [&](const jobs::Role& r) { return cluster::RoleLabel(r.type) == pod->role; });
+    if (role != job.roles.end()) next.placement.push_back({pod->node, {{role->type, pod->index, pod->index}}});
+  }
+  bool whole = next.placement.size() == static_cast<size_t>(job.pods());
+  next.phase = whole ? GangPhase::kPlacing : GangPhase::kQueued;
+  if (!whole) next.placement.clear();
+  next.needs = TotalNeed(gang);
+  next.reason = {"Adopted", "the Gang was deleted and made anew from the pods of attempt " +
+                                std::to_string(next.attempt)};
+  draft.WriteGang(gang, std::move(next));
+  return true;
+}
+
 void AdvanceWaiting(Draft& draft, GangState& gang) {
   const jobs::Job& job = *gang.job->job();
+  if (gang.assumed || AdoptPods(draft, gang)) return;
   RemoveStalePods(draft, gang);
   if (gang.status().not_before && *gang.status().not_before > draft.now.wall) {
     draft.WakeAt(*gang.status().not_before, gang);
@@ -281,7 +312,11 @@ void AdvanceGang(Draft& draft, GangState& gang) {
     case GangPhase::kPlacing:
     case GangPhase::kStarting:
     case GangPhase::kRunning:
-      if (gang.assumed) return;  // nothing is created or judged before the record is written
+      // No pod is created and nothing is judged before the record is written; services hold nothing.
+      if (gang.assumed) {
+        CreateLookedUpServices(draft, gang);
+        return;
+      }
       return AdvanceSeated(draft, gang);
     case GangPhase::kRestarting:
       if (gang.assumed) return;

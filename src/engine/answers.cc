@@ -27,6 +27,7 @@ void Observe(World& world, const kube::Resource& resource, const json::DocPtr& o
 
 void AfterGangWrite(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
   if (done.status.ok()) {
+    gang.assumed_queued_at.reset();
     Observe(draft.world, kube::kGangs, done.object);
     gang.assumed.reset();
     gang.failures.erase(action.touches);
@@ -34,7 +35,7 @@ void AfterGangWrite(Draft& draft, GangState& gang, const Action& action, const A
   }
   bool doubtful = done.status.unknown() || done.status.code >= 500;
   if (doubtful || done.status.conflict() || done.status.already_exists()) {
-    // In doubt the seats stay assumed until a read shows whether the write was applied.
+    // In doubt seats and place in the queue stay assumed until a read shows whether the write was applied.
     if (!doubtful) gang.assumed.reset();
     gang.unread = !draft.ReadGang(gang);
     return;
@@ -48,6 +49,7 @@ void AfterGangRead(Draft& draft, GangState& gang, const Action& action, const Ac
   if (done.status.ok()) {
     Observe(draft.world, kube::kGangs, done.object);
     gang.assumed.reset();
+    gang.assumed_queued_at.reset();
     gang.gang_read = true;
     gang.unread = false;
     gang.failures.erase(action.touches);

@@ -82,7 +82,9 @@ void Explain(Draft& draft, GangState& gang, const api::GangReason& reason) {
     api::GangStatus next = gang.status();
     next.reason = reason;
     next.needs = TotalNeed(gang);
-    if (draft.WriteGang(gang, std::move(next))) gang.reason_written = draft.now.mono;
+    if (!draft.WriteGang(gang, std::move(next))) return;
+    gang.reason_written = draft.now.mono;
+    if (new_code) draft.Record(gang, reason.code == "Impossible" ? "Warning" : "Normal", reason.code, reason.message);
   } else if (reason != written) {
     draft.world.WakeAt(*gang.reason_written + kReasonInterval, gang.key);
   }
@@ -90,8 +92,6 @@ void Explain(Draft& draft, GangState& gang, const api::GangReason& reason) {
   if (gang.assumed || gang.status().reason.code.empty()) return;
   jobs::JobFacts facts{&gang.status(), {}, jobs::Verdict::kGoesOn, 0, ""};
   WriteJobStatus(draft, gang, facts);
-  draft.Record(gang, gang.status().reason.code == "Impossible" ? "Warning" : "Normal", gang.status().reason.code,
-               gang.status().reason.message);
 }
 
 }  // namespace
@@ -106,10 +106,9 @@ void ExplainWaiting(Draft& draft) {
     if (next == world.waiting.end()) next = world.waiting.begin();
     world.explained_up_to = *next;
     GangState& gang = world.gangs.at(next->gang);
+    if (gang.gang == nullptr || gang.status().phase == api::GangPhase::kRestarting) continue;
     api::GangReason reason = reasons.For(gang);
-    // A check lasts milliseconds: it is told only when something else was told before.
-    if (reason.code == "Checking" && gang.status().reason.code.empty()) continue;
-    Explain(draft, gang, reason);
+    if (reason.code != "Checking") Explain(draft, gang, reason);  // a check lasts milliseconds
   }
 }
 

@@ -1,5 +1,6 @@
 #include "engine/place_gangs.h"
 
+#include "engine/limits.h"
 #include "engine/roles.h"
 #include "gang/place.h"
 
@@ -50,19 +51,42 @@ void WritePlacement(Draft& draft, GangState& gang, const gang::Placement& placem
 
 }  // namespace
 
+bool IsRestarting(const GangState& gang) {
+  return gang.status().phase == api::GangPhase::kRestarting || gang.status().reason.code == "Restarting";
+}
+
+Turn TurnOf(const World& world, const GangState& gang, Now now) {
+  if (gang.gang == nullptr) {  // its create is in flight, or will be tried again
+    auto failures = gang.failures.find(GangObjectKey(gang));
+    return failures == gang.failures.end() || failures->second < kUnansweredChecks ? Turn::kComes : Turn::kPasses;
+  }
+  const api::GangStatus& status = gang.status();
+  if (gang.job->job()->run_policy.suspend || RefusedTemplate(world, gang) != nullptr) return Turn::kPasses;
+  if (status.not_before && *status.not_before > now.wall) return Turn::kPasses;
+  if (status.phase == api::GangPhase::kRestarting) return Turn::kComes;
+  if (OldPodsLeft(gang)) return IsRestarting(gang) ? Turn::kComes : Turn::kPasses;
+  if (!RolesChecked(world, gang)) return CheckFailure(world, gang) ? Turn::kPasses : Turn::kComes;
+  return Turn::kNow;
+}
+
 std::optional<api::GangReason> HeldBack(const World& world, const GangState& gang, Now now) {
   const jobs::Job& job = *gang.job->job();
+  const api::GangStatus& status = gang.status();
   if (job.run_policy.suspend) return api::GangReason{"Suspended", "the job is suspended"};
   if (const kube::Status* refusal = RefusedTemplate(world, gang)) {
     return api::GangReason{"AdmissionRefused", "the API server refuses its pods: " + refusal->message};
   }
-  if (!RolesChecked(world, gang)) return api::GangReason{"Checking", "its pods are being checked by a dry run"};
-  if (OldPodsLeft(gang)) return api::GangReason{"OldPodsLeft", "pods of the last attempt are still ending"};
-  const api::GangStatus& status = gang.status();
-  if (status.not_before && *status.not_before > now.wall) {
-    api::GangReason reason = status.reason;  // what it backs off from
-    if (reason.code.empty()) reason = {"BackingOff", "backing off after a failed start"};
-    return reason;
+  bool backs_off = status.not_before && *status.not_before > now.wall;
+  if (backs_off || OldPodsLeft(gang) || status.phase == api::GangPhase::kRestarting) {
+    // What it comes back from, told when that happened.
+    if (!status.reason.code.empty()) return status.reason;
+    return api::GangReason{"OldPodsLeft", "pods of an older attempt are still ending"};
+  }
+  if (!RolesChecked(world, gang)) {
+    if (CheckFailure(world, gang)) {
+      return api::GangReason{"CheckUnanswered", "the API server gives no answer about its pods; asked again soon"};
+    }
+    return api::GangReason{"Checking", "its pods are being checked by a dry run"};
   }
   return {};
 }
@@ -81,14 +105,16 @@ void PlaceGangs(Draft& draft) {
   for (auto next = world.waiting.begin(); next != world.waiting.end();) {
     GangState& gang = world.gangs.at(next->gang);
     ++next;  // a placed gang leaves the queue
-    if (HeldBack(world, gang, draft.now)) continue;
+    Turn turn = TurnOf(world, gang, draft.now);
+    if (turn == Turn::kPasses) continue;
     gang::Need need = NeedOf(gang);
     std::vector<cluster::NodeId> barred = BarredNow(world, gang, draft.now);
     if (!gang::Fits(world.nodes, need, barred)) {
       if (!gang::IsPossible(world.nodes, need)) continue;
       return;
     }
-    if (world.InFlight(GangObjectKey(gang))) return;  // its turn comes with the answer; nobody overtakes it
+    // Its turn comes with an answer that is on its way; nobody overtakes it meanwhile.
+    if (turn == Turn::kComes || world.InFlight(GangObjectKey(gang))) return;
     std::variant<gang::Placement, gang::NoFit> placed = gang::Place(world.nodes, need, barred);
     if (const auto* placement = std::get_if<gang::Placement>(&placed)) WritePlacement(draft, gang, *placement);
   }

@@ -6,6 +6,11 @@
 
 namespace lockstep::engine {
 
+// Whether a gang may have seats now, will as soon as an answer or the end of its old pods comes (so that nobody may
+// overtake it), or lets others pass: suspended, refused by admission, backing off.
+enum class Turn { kNow, kComes, kPasses };
+Turn TurnOf(const cluster::World& world, const cluster::GangState& gang, Now now);
+
 // Why this gang may not start now although it might fit: suspended, backing off, its template refused or not
 // checked yet, pods of an older attempt left. Nothing if it may.
 std::optional<api::GangReason> HeldBack(const cluster::World& world, const cluster::GangState& gang, Now now);

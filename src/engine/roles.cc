@@ -83,6 +83,13 @@ const kube::Status* RefusedTemplate(const cluster::World& world, const GangState
   return nullptr;
 }
 
+bool CheckFailure(const cluster::World& world, const GangState& gang) {
+  return std::any_of(gang.roles.begin(), gang.roles.end(), [&](const RoleState& role) {
+    auto found = world.checks.find(role.check_key);
+    return !role.checked && found != world.checks.end() && found->second.failures > 0;
+  });
+}
+
 gang::Need NeedOf(const GangState& gang) {
   gang::Need need;
   const jobs::Job& job = *gang.job->job();

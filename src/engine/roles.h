@@ -14,6 +14,9 @@ bool RolesChecked(const cluster::World& world, const cluster::GangState& gang);
 // The refusal of one role's template that is in force, or null.
 const kube::Status* RefusedTemplate(const cluster::World& world, const cluster::GangState& gang);
 
+// Some dry run got no answer and is asked again.
+bool CheckFailure(const cluster::World& world, const cluster::GangState& gang);
+
 gang::Need NeedOf(const cluster::GangState& gang);
 // The whole gang's effective requests.
 kube::Resources TotalNeed(const cluster::GangState& gang);

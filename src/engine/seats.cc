@@ -89,15 +89,15 @@ std::string ServiceKey(const GangState& gang, const std::string& name) { return 
 
 // False while the service is still to come.
 bool EnsureService(Draft& draft, GangState& gang, const jobs::Job& job, size_t role, int32_t index) {
-  json::Doc service = job.framework->ServiceFor(job, role, index);
-  std::string name = json::GetString(service, "metadata.name");
+  std::string name = jobs::ServiceName(job, job.roles[role], index);
   auto found = gang.services.find(name);
   if (found != gang.services.end() && found->second == job.meta.uid) return true;
+  if (draft.world.InFlight(ServiceKey(gang, name))) return false;
   kube::Request request;
   request.verb = kube::Verb::kCreate;
   request.resource = &kube::kServices;
   request.ns = gang.ns;
-  request.body = json::Dump(service);
+  request.body = json::Dump(job.framework->ServiceFor(job, role, index));
   draft.Emit(ActionKind::kCreateService, gang, ServiceKey(gang, name), std::move(request));
   return false;
 }
@@ -113,10 +113,10 @@ std::string FreeName(const Draft& draft, const GangState& gang, const std::strin
 void CreatePod(Draft& draft, GangState& gang, const jobs::Job& job, size_t role, int32_t index,
                const std::string& node) {
   int64_t attempt = gang.status().attempt;
-  json::Doc pod = job.framework->PodFor(job, role, index);
-  std::string name = FreeName(draft, gang, json::GetString(pod, "metadata.name"), attempt);
+  std::string name = FreeName(draft, gang, jobs::ReplicaName(job, job.roles[role], index), attempt);
   std::string key = "pods/" + gang.ns + "/" + name;
-  if (draft.world.InFlight(key)) return;
+  if (draft.world.InFlight(key)) return;  // before the costly part: this is asked at every step of a start
+  json::Doc pod = job.framework->PodFor(job, role, index);
   jobs::StampPod(pod, attempt, node);
   pod["metadata"]["name"] = name;
   kube::Request request;
@@ -166,15 +166,20 @@ Members CountMembers(GangState& gang) {
   return members;
 }
 
-bool CreateMembers(Draft& draft, GangState& gang, const Members& members) {
+bool CreateLookedUpServices(Draft& draft, GangState& gang) {
   const jobs::Job& job = *gang.job->job();
-  bool services_ready = true;
+  bool all_there = true;
   for (size_t role = 0; role < job.roles.size(); ++role) {
     for (int32_t i = 0; i < job.roles[role].replicas; ++i) {
-      if (job.framework->LookedUp(job, role, i)) services_ready &= EnsureService(draft, gang, job, role, i);
+      if (job.framework->LookedUp(job, role, i)) all_there &= EnsureService(draft, gang, job, role, i);
     }
   }
-  if (!services_ready) return false;
+  return all_there;
+}
+
+bool CreateMembers(Draft& draft, GangState& gang, const Members& members) {
+  const jobs::Job& job = *gang.job->job();
+  if (!CreateLookedUpServices(draft, gang)) return false;
   bool complete = true;
   for (const api::NodeSeats& seats : gang.status().placement) {
     for (const api::RoleRange& range : seats.pods) {

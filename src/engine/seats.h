@@ -18,6 +18,10 @@ struct Members {
 
 Members CountMembers(cluster::GangState& gang);
 
+// The services that some rank looks up. They may come with the record of the placement, for they hold nothing.
+// True when all exist.
+bool CreateLookedUpServices(Draft& draft, cluster::GangState& gang);
+
 // Creates what the recorded placement still lacks: first the services that ranks look up, then the pods, already
 // assigned to their nodes. True when everything exists.
 bool CreateMembers(Draft& draft, cluster::GangState& gang, const Members& members);

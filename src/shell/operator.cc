@@ -64,13 +64,13 @@ bool Operator::synced() const {
 bool Operator::Stale() const {
   MonoTime now = api_.loop().now().mono;
   return std::any_of(reflectors_.begin(), reflectors_.end(), [&](const auto& r) {
-    return !r->last_error().ok() && now >= r->last_contact() + options_.stale_after;
+    return !r->in_touch() && now >= r->last_contact() + options_.stale_after;
   });
 }
 
 std::string Operator::trouble() const {
   for (const auto& reflector : reflectors_) {
-    if (!reflector->last_error().ok()) return reflector->last_error().message;
+    if (!reflector->in_touch() && !reflector->last_error().ok()) return reflector->last_error().message;
   }
   if (!synced()) return "waiting for the first list of every kind";
   return "";

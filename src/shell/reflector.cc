@@ -150,6 +150,11 @@ void Reflector::OnEvent(kube::WatchEventType type, std::string object) {
   }
 }
 
+bool Reflector::in_touch() const {
+  if (watch_ == nullptr) return false;
+  return failures_in_a_row_ == 0 || api_.loop().now().mono - watch_began_ >= kShortWatch;
+}
+
 void Reflector::OnEnd(kube::Status status) {
   silence_.Stop();
   // Only a watch that lived ends a row of failures: a list that works between refused watches does not.

@@ -86,6 +86,7 @@ void Invariants::CheckPod(const std::string& key) {
 // 2. A placement fits when it is written; 5, 6. numbers only grow.
 void Invariants::CheckGang(const api::Gang& gang) {
   const api::GangStatus& status = gang.status;
+  if (!gang.status.phase_since) return;  // made a moment ago: its status has never been written
   Counters& known = counters_[gang.spec.job.uid];
   auto grows = [&](const char* what, int number, int64_t is, int64_t& was) {
     if (is < was) {

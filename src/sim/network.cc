@@ -39,7 +39,8 @@ bool VerbMatches(const std::string& wanted, const kube::Request& request) {
 std::string NameOf(const kube::Request& request) {
   if (!request.name.empty() || request.body.empty()) return request.name;
   Result<json::Doc> body = json::Parse(request.body);
-  return body.ok() ? json::GetString(*body, "metadata.name") : "";
+  if (!body.ok()) return "";
+  return json::GetString(*body, "metadata.name", json::GetString(*body, "metadata.generateName"));
 }
 
 const kube::Resource* ResourceNamed(const std::string& plural) {

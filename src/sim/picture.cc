@@ -70,10 +70,9 @@ void Picture::TakeGang(const json::Doc& object, const std::string& key) {
   Result<api::Gang> gang = api::ParseGang(object);
   if (!gang.ok()) return;
   if (gang->status.attempt > 0) {
-    std::string job = gang->meta.ns + "/" + gang->spec.job.name;
-    if (std::find(placed_in_order.begin(), placed_in_order.end(), job) == placed_in_order.end()) {
-      placed_in_order.push_back(job);
-    }
+    // Decided when the phase began: writes of one decision may arrive in any order.
+    first_placed.try_emplace(gang->meta.ns + "/" + gang->spec.job.name,
+                             gang->status.phase_since.value_or(gang->spec.queued_at));
   }
   gangs.insert_or_assign(key, *std::move(gang));
 }

@@ -73,8 +73,8 @@ class Picture {
   std::map<std::string, kube::Meta> services;
   std::map<std::string, json::DocPtr> events;
 
-  // Jobs ("ns/name") in the order in which their first placement was recorded.
-  std::vector<std::string> placed_in_order;
+  // When the first placement of each job ("ns/name") was decided.
+  std::map<std::string, WallTime> first_placed;
 
  private:
   void TakePod(const json::Doc& object, const std::string& key);
