@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kubelet/testing.h"
+#include "kubelet/test_kubelet.h"
 
 namespace lockstep::kubelet {
 namespace {
+
+using json::Doc;
+using State = PodLife::State;
 
 // ---- running ----
 
@@ -207,6 +210,36 @@ TEST(PodLife, RunTimeCountsFromTheMeeting) {
   EXPECT_EQ(kubelet.Get("status.phase"), "Running");
   kubelet.RunTo(minutes(5) + seconds(10));
   EXPECT_EQ(kubelet.Get("status.phase"), "Succeeded");
+}
+
+// ---- this program is restarted ----
+
+TEST(AdoptedPod, RunsOnFromWhereTheStatusSaysItStarted) {
+  Kubelet first(PodDoc({{"run-time", "60s"}}));
+  Doc object = first.object;
+
+  Kubelet second(PodDoc());
+  second.loop.RunUntil(MonoTime{} + seconds(20));
+  second.object = object;
+  second.patches = 0;
+  second.life.emplace(object, Programme{}, NodeAddresses{"10.0.0.1", "10.128.0.77"}, second.now());
+  EXPECT_EQ(second.life->state(), State::kRunning);
+  second.Step();
+  EXPECT_EQ(second.patches, 0) << "nothing changed";
+  second.RunTo(seconds(60));
+  EXPECT_EQ(second.Get("status.phase"), "Succeeded");
+  EXPECT_EQ(second.Get("status.podIP"), "10.128.0.1") << "it keeps its address";
+}
+
+TEST(AdoptedPod, AnEndedOneIsLeftAloneUntilItIsDeleted) {
+  Kubelet first(PodDoc({{"run-time", "1s"}}));
+  first.RunTo(seconds(1));
+  Kubelet second(first.object);
+  EXPECT_EQ(second.patches, 0);
+  second.Delete(30);
+  second.RunTo(seconds(10));
+  EXPECT_EQ(second.patches, 0);
+  EXPECT_TRUE(second.removed_at.has_value());
 }
 
 }  // namespace

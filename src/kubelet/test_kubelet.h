@@ -5,26 +5,23 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/virtual_loop.h"
-#include "json/doc.h"
 #include "json/patch.h"
 #include "kube/model/pod.h"
 #include "kubelet/pod_life.h"
 
-// What the tests of this room share: a kubelet with one pod, in virtual time.
+// A pod, its kubelet and the object that an API server would hold, for tests.
 namespace lockstep::kubelet {
 
-using json::Doc;
-
 // A pod document with one container; `annotations` without their prefix.
-inline Doc PodDoc(std::map<std::string, std::string> annotations = {}, const std::string& policy = "Never") {
-  Doc pod = {{"metadata", {{"namespace", "ns"}, {"name", "p"}, {"uid", "u1"}}},
-             {"spec", {{"nodeName", "node-0"}, {"restartPolicy", policy}}},
-             {"status", {{"phase", "Pending"}}}};
-  pod["spec"]["containers"] = Doc::array({Doc{{"name", "main"}, {"image", "img"}}});
-  pod["metadata"]["annotations"] = Doc::object();
+inline json::Doc PodDoc(std::map<std::string, std::string> annotations = {},
+                        const std::string& policy = "Never") {
+  json::Doc pod = {{"metadata", {{"namespace", "ns"}, {"name", "p"}, {"uid", "u1"}}},
+                   {"spec", {{"nodeName", "node-0"}, {"restartPolicy", policy}}},
+                   {"status", {{"phase", "Pending"}}}};
+  pod["spec"]["containers"] = json::Doc::array({json::Doc{{"name", "main"}, {"image", "img"}}});
+  pod["metadata"]["annotations"] = json::Doc::object();
   for (const auto& [name, value] : annotations) {
     pod["metadata"]["annotations"]["hollow.lockstep.dev/" + name] = value;
   }
@@ -34,7 +31,7 @@ inline Doc PodDoc(std::map<std::string, std::string> annotations = {}, const std
 // A kubelet with one pod and the object the API server would hold, in virtual time.
 class Kubelet {
  public:
-  explicit Kubelet(Doc pod, bool admit = true) : object(std::move(pod)) {
+  explicit Kubelet(json::Doc pod, bool admit = true) : object(std::move(pod)) {
     life.emplace(object, Programme{}, NodeAddresses{"10.0.0.1", "10.128.0.1"}, now());
     if (admit && life->state() == PodLife::State::kWaiting) life->Admit(now());
     Step();
@@ -77,14 +74,14 @@ class Kubelet {
   int64_t Number(std::string_view path) const { return json::GetInt(object, path, -1); }
   kube::Pod pod() const { return *kube::ParsePod(object); }
   std::string Condition(const std::string& type, const std::string& field = "status") const {
-    for (const Doc& condition : object["status"]["conditions"]) {
+    for (const json::Doc& condition : object["status"]["conditions"]) {
       if (condition["type"] == type) return json::GetString(condition, field);
     }
     return "";
   }
 
   VirtualLoop loop;
-  Doc object;
+  json::Doc object;
   std::optional<PodLife> life;
   std::optional<MonoTime> wake;
   int patches = 0;
@@ -101,7 +98,7 @@ inline Duration ProcessGone(Kubelet& kubelet, Duration limit = minutes(5)) {
   return kubelet.loop.elapsed();
 }
 
-// A pod whose process ignores SIGTERM and never ends of itself.
+// Its process runs for ever and ignores SIGTERM, as the measured ones did.
 inline Kubelet Stubborn(std::map<std::string, std::string> more = {}) {
   more.merge(std::map<std::string, std::string>{{"run-time", "forever"}, {"ignore-term", "true"}});
   return Kubelet(PodDoc(std::move(more)));
