@@ -257,7 +257,8 @@ json::Doc NewGangDoc(const std::string& ns, const GangSpec& spec) {
             {"roles", std::move(roles)}}}};
 }
 
-json::Doc StatusDoc(const GangStatus& status, const std::vector<GangRole>& roles) {
+json::Doc StatusDoc(const GangStatus& status, const std::vector<GangRole>& roles,
+                    const GangStatus* previous) {
   Doc placement = Doc::array();
   for (const NodeSeats& seats : status.placement) {
     std::string text = seats.node + "=";
@@ -271,6 +272,12 @@ json::Doc StatusDoc(const GangStatus& status, const std::vector<GangRole>& roles
                       {"times", node.times},
                       {"reason", node.reason}});
   }
+  Doc needs = NeedsDoc(status.needs);
+  if (previous != nullptr && !needs.is_null()) {
+    for (const auto& [name, amount] : previous->needs) {
+      if (!status.needs.contains(name)) needs[name] = nullptr;
+    }
+  }
   int64_t pods = 0;
   for (const GangRole& role : roles) pods += role.count;
   return {{"phase", PhaseText(status.phase)},
@@ -282,7 +289,7 @@ json::Doc StatusDoc(const GangStatus& status, const std::vector<GangRole>& roles
           {"notBefore", TimeOrNull(status.not_before)},
           {"startFailures", CountOrNull(status.start_failures)},
           {"barredNodes", barred.empty() ? Doc() : std::move(barred)},
-          {"needs", NeedsDoc(status.needs)},
+          {"needs", std::move(needs)},
           {"needsText", TextOrNull(NeedsText(status.needs))},
           {"reason", TextOrNull(status.reason.code)},
           {"message", TextOrNull(status.reason.message)}};

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "json/patch.h"
+
 namespace lockstep::api {
 namespace {
 
@@ -71,22 +73,24 @@ TEST(Gang, IsOwnedByItsJobSoThatItGoesWithIt) {
 }
 
 TEST(Gang, EmptyMembersAreNullSoThatAMergePatchRemovesThem) {
-  json::Doc status = StatusDoc(BusyStatus(), Bert().roles);
   GangStatus waiting;
   waiting.attempt = 3;
-  const json::Doc patch = StatusDoc(waiting, Bert().roles);
-  for (const auto& [key, value] : patch.items()) {
-    if (value.is_null()) {
-      status.erase(key);
-    } else {
-      status[key] = value;
-    }
-  }
-  json::Doc object = NewGangDoc("ml", Bert());
-  object["status"] = status;
+  json::Doc object = Stored(Bert(), BusyStatus());
+  json::MergePatch(object["status"], StatusDoc(waiting, Bert().roles));
   Result<Gang> gang = ParseGang(object);
   ASSERT_TRUE(gang.ok()) << gang.error().message;
   EXPECT_EQ(gang->status, waiting);
+}
+
+TEST(Gang, ResourceThatIsNeededNoMoreIsRemovedByTheMergePatch) {
+  GangStatus now = BusyStatus();
+  now.needs = {{"cpu", 2000}};
+  const GangStatus before = BusyStatus();
+  json::Doc object = Stored(Bert(), before);
+  json::MergePatch(object["status"], StatusDoc(now, Bert().roles, &before));
+  Result<Gang> gang = ParseGang(object);
+  ASSERT_TRUE(gang.ok()) << gang.error().message;
+  EXPECT_EQ(gang->status, now);
 }
 
 TEST(Gang, ShowsPeopleWhatItNeeds) {
