@@ -127,6 +127,18 @@ TEST(Gang, PlacementIsCompact) {
   EXPECT_LT(json::Dump(StatusDoc(Seated(20000, 8), roles)).size(), 160u << 10);
 }
 
+TEST(Gang, PlacementNamesADomainOnce) {
+  GangStatus status;
+  status.placement = {{"a.x.io", {{"W", 0, 0}}}, {"b.x.io", {{"W", 1, 2}}}, {"c", {{"W", 3, 3}}},
+                      {"d.x.io", {{"W", 4, 4}}}, {"e.y.io", {{"W", 5, 5}}}, {"f.y.io", {{"W", 6, 6}}}};
+  json::Doc doc = StatusDoc(status, {{"W", 7, 7}});
+  EXPECT_EQ(doc["placement"],
+            json::Doc({"a.x.io=W/0", "b.=W/1-2", "c=W/3", "d.x.io=W/4", "e.y.io=W/5", "f.=W/6"}));
+  Result<Gang> gang = ParseGang(Stored(Bert(), status));
+  ASSERT_TRUE(gang.ok()) << gang.error().message;
+  EXPECT_EQ(gang->status.placement, status.placement);
+}
+
 TEST(Gang, EveryPhaseHasAName) {
   for (int i = 0; i <= static_cast<int>(GangPhase::kFailed); ++i) {
     auto phase = static_cast<GangPhase>(i);
@@ -223,6 +235,11 @@ rc::Gen<std::string> Word() {
   return rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::elementOf(std::string("abcXYZ019-."))));
 }
 
+// A node's name: never a dot at its end.
+rc::Gen<std::string> NodeName() {
+  return rc::gen::map(Word(), [](std::string word) { return word + "z"; });
+}
+
 RC_GTEST_PROP(Gang, AnyStatusComesBackExactly, ()) {
   GangSpec spec = Bert();
   GangStatus status;
@@ -233,7 +250,7 @@ RC_GTEST_PROP(Gang, AnyStatusComesBackExactly, ()) {
   status.start_failures = *rc::gen::inRange(0, 1000);
   if (*rc::gen::arbitrary<bool>())
     status.not_before = At(*rc::gen::inRange<int64_t>(1, 4'000'000'000'000'000));
-  for (const std::string& node : *rc::gen::container<std::vector<std::string>>(Word())) {
+  for (const std::string& node : *rc::gen::container<std::vector<std::string>>(NodeName())) {
     int32_t first = *rc::gen::inRange(0, 20000);
     status.placement.push_back({node, {{*Word(), first, *rc::gen::inRange(first, 20000)}}});
   }
