@@ -103,7 +103,8 @@ std::string FileText(const std::string& path) {
 TEST(Crds, FilesInDeployAreWhatTheProgramPrints) {
   for (const Doc& crd : Crds()) {
     std::string path = "deploy/crds/" + crd["metadata"]["name"].get<std::string>() + ".yaml";
-    EXPECT_EQ(FileText(path), CrdYaml(crd)) << path << " is stale: run `make generate`";
+    EXPECT_EQ(FileText(path), CrdYaml(crd))
+        << path << " is stale: run `build/lockstep crds --dir deploy/crds`";
   }
 }
 
@@ -116,7 +117,8 @@ TEST(Crds, YamlReadsBackAsTheSameDocument) {
 }
 
 TEST(ApiDocs, AreWhatTheProgramPrints) {
-  EXPECT_EQ(FileText("docs/api.md"), ApiMarkdown()) << "docs/api.md is stale: run `make generate`";
+  EXPECT_EQ(FileText("docs/api.md"), ApiMarkdown())
+      << "docs/api.md is stale: run `build/lockstep crds --markdown > docs/api.md`";
 }
 
 TEST(ApiDocs, NameEveryKindAndDeepFields) {

@@ -94,6 +94,12 @@ std::optional<int32_t> ParseIndex(std::string_view text) {
   return index >= 0 && index < kMaxIndex ? std::optional(index) : std::nullopt;
 }
 
+// "rack.internal" of "gpu-7.rack.internal"; "" of "gpu-7".
+std::string_view DomainOf(std::string_view node) {
+  size_t dot = node.find('.');
+  return dot == node.npos ? std::string_view() : node.substr(dot + 1);
+}
+
 // "Worker/0-6" or "Master/0".
 std::optional<RoleRange> ParseRange(std::string_view text) {
   size_t slash = text.find('/');
@@ -111,11 +117,14 @@ std::string RangeText(const RoleRange& range) {
   return range.first == range.last ? text : text + "-" + std::to_string(range.last);
 }
 
-// "gpu-7=Master/0,Worker/0-6": a third of what an object per range would take.
-std::optional<NodeSeats> ParseSeats(std::string_view text) {
+// "gpu-7=Master/0,Worker/0-6": a third of what an object per range would take. A name that ends in a dot has
+// the domain of the node before it, for clouds give every node the same long one.
+std::optional<NodeSeats> ParseSeats(std::string_view text, std::string& domain) {
   size_t equals = text.find('=');
   if (equals == text.npos || equals == 0) return std::nullopt;
   NodeSeats seats{std::string(text.substr(0, equals)), {}};
+  if (seats.node.ends_with('.')) seats.node += domain;
+  domain = DomainOf(seats.node);
   for (std::string_view rest = text.substr(equals + 1);;) {
     size_t comma = rest.find(',');
     std::optional<RoleRange> range = ParseRange(rest.substr(0, comma));
@@ -126,12 +135,32 @@ std::optional<NodeSeats> ParseSeats(std::string_view text) {
   }
 }
 
+Doc PlacementDoc(const std::vector<NodeSeats>& placement) {
+  if (placement.empty()) return {};
+  Doc entries = Doc::array();
+  std::string_view domain;
+  for (const NodeSeats& seats : placement) {
+    std::string_view own = DomainOf(seats.node);
+    bool again = !own.empty() && own == domain;
+    std::string text = again ? seats.node.substr(0, seats.node.size() - own.size()) : seats.node;
+    domain = own;
+    const char* separator = "=";
+    for (const RoleRange& range : seats.pods) {
+      text += separator + RangeText(range);
+      separator = ",";
+    }
+    entries.push_back(std::move(text));
+  }
+  return entries;
+}
+
 std::vector<NodeSeats> ReadPlacement(Reader& read, const Doc& status) {
   std::vector<NodeSeats> placement;
   std::vector<std::string> entries = read.Texts(status, "status", "placement");
   if (entries.size() > kMaxSeatedNodes) read.Fail("status.placement", "has too many nodes");
+  std::string domain;
   for (size_t i = 0; i < entries.size() && i < kMaxSeatedNodes; ++i) {
-    std::optional<NodeSeats> seats = ParseSeats(entries[i]);
+    std::optional<NodeSeats> seats = ParseSeats(entries[i], domain);
     if (!seats) {
       read.Fail(Join("status.placement", i), "must be like gpu-7=Master/0,Worker/0-6");
       break;
@@ -257,13 +286,8 @@ json::Doc NewGangDoc(const std::string& ns, const GangSpec& spec) {
             {"roles", std::move(roles)}}}};
 }
 
-json::Doc StatusDoc(const GangStatus& status, const std::vector<GangRole>& roles) {
-  Doc placement = Doc::array();
-  for (const NodeSeats& seats : status.placement) {
-    std::string text = seats.node + "=";
-    for (const RoleRange& range : seats.pods) text += (text.back() == '=' ? "" : ",") + RangeText(range);
-    placement.push_back(std::move(text));
-  }
+json::Doc StatusDoc(const GangStatus& status, const std::vector<GangRole>& roles,
+                    const GangStatus* previous) {
   Doc barred = Doc::array();
   for (const BarredNode& node : status.barred) {
     barred.push_back({{"node", node.node},
@@ -271,18 +295,24 @@ json::Doc StatusDoc(const GangStatus& status, const std::vector<GangRole>& roles
                       {"times", node.times},
                       {"reason", node.reason}});
   }
+  Doc needs = NeedsDoc(status.needs);
+  if (previous != nullptr && !needs.is_null()) {
+    for (const auto& [name, amount] : previous->needs) {
+      if (!status.needs.contains(name)) needs[name] = nullptr;
+    }
+  }
   int64_t pods = 0;
   for (const GangRole& role : roles) pods += role.count;
   return {{"phase", PhaseText(status.phase)},
           {"attempt", status.attempt},
           {"pods", pods},
           {"restarts", {{"policy", status.policy_restarts}, {"fault", status.fault_restarts}}},
-          {"placement", placement.empty() ? Doc() : std::move(placement)},
+          {"placement", PlacementDoc(status.placement)},
           {"phaseSince", TimeOrNull(status.phase_since)},
           {"notBefore", TimeOrNull(status.not_before)},
           {"startFailures", CountOrNull(status.start_failures)},
           {"barredNodes", barred.empty() ? Doc() : std::move(barred)},
-          {"needs", NeedsDoc(status.needs)},
+          {"needs", std::move(needs)},
           {"needsText", TextOrNull(NeedsText(status.needs))},
           {"reason", TextOrNull(status.reason.code)},
           {"message", TextOrNull(status.reason.message)}};

@@ -111,8 +111,10 @@ struct Gang {
 Result<Gang> ParseGang(const json::Doc& object);
 // A whole new Gang for `spec`, owned by its job (controller, blockOwnerDeletion), named by GangName.
 json::Doc NewGangDoc(const std::string& ns, const GangSpec& spec);
-// The status as stored; empty members are null so that a merge patch removes them.
-json::Doc StatusDoc(const GangStatus& status, const std::vector<GangRole>& roles);
+// The status as stored; empty members are null so that a merge patch removes them. A merge patch keeps the
+// keys of a map that it does not name: with `previous`, what was needed then and is not now is null too.
+json::Doc StatusDoc(const GangStatus& status, const std::vector<GangRole>& roles,
+                    const GangStatus* previous = nullptr);
 
 // "pytorchjob-<job>", shortened with a hash over 253 characters.
 std::string GangName(std::string_view kind, std::string_view job_name);

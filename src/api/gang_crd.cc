@@ -68,7 +68,8 @@ json::Doc StatusSchema() {
        {"pods", Int32("Number of pods of all roles.")},
        {"placement",
         With(List("The seats of the current attempt, one entry a node: "
-                  "\"gpu-7=Master/0,Worker/0-6\" seats the Master and Workers 0 to 6 on node gpu-7.",
+                  "\"gpu-7=Master/0,Worker/0-6\" seats the Master and Workers 0 to 6 on node gpu-7. A name "
+                  "that ends in a dot has the domain of the node before it.",
                   Text("Node and the ranges of indices that it seats.")),
              "maxItems", 20000)},
        {"restarts", std::move(restarts)},

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "json/patch.h"
+
 namespace lockstep::api {
 namespace {
 
@@ -71,22 +73,24 @@ TEST(Gang, IsOwnedByItsJobSoThatItGoesWithIt) {
 }
 
 TEST(Gang, EmptyMembersAreNullSoThatAMergePatchRemovesThem) {
-  json::Doc status = StatusDoc(BusyStatus(), Bert().roles);
   GangStatus waiting;
   waiting.attempt = 3;
-  const json::Doc patch = StatusDoc(waiting, Bert().roles);
-  for (const auto& [key, value] : patch.items()) {
-    if (value.is_null()) {
-      status.erase(key);
-    } else {
-      status[key] = value;
-    }
-  }
-  json::Doc object = NewGangDoc("ml", Bert());
-  object["status"] = status;
+  json::Doc object = Stored(Bert(), BusyStatus());
+  json::MergePatch(object["status"], StatusDoc(waiting, Bert().roles));
   Result<Gang> gang = ParseGang(object);
   ASSERT_TRUE(gang.ok()) << gang.error().message;
   EXPECT_EQ(gang->status, waiting);
+}
+
+TEST(Gang, ResourceThatIsNeededNoMoreIsRemovedByTheMergePatch) {
+  GangStatus now = BusyStatus();
+  now.needs = {{"cpu", 2000}};
+  const GangStatus before = BusyStatus();
+  json::Doc object = Stored(Bert(), before);
+  json::MergePatch(object["status"], StatusDoc(now, Bert().roles, &before));
+  Result<Gang> gang = ParseGang(object);
+  ASSERT_TRUE(gang.ok()) << gang.error().message;
+  EXPECT_EQ(gang->status, now);
 }
 
 TEST(Gang, ShowsPeopleWhatItNeeds) {
@@ -121,6 +125,18 @@ TEST(Gang, PlacementIsCompact) {
   EXPECT_LT(json::Dump(StatusDoc(Seated(5000, 8), roles)).size(), 50u << 10);
   EXPECT_LT(json::Dump(StatusDoc(Seated(20000, 4), roles)).size(), 256u << 10);
   EXPECT_LT(json::Dump(StatusDoc(Seated(20000, 8), roles)).size(), 160u << 10);
+}
+
+TEST(Gang, PlacementNamesADomainOnce) {
+  GangStatus status;
+  status.placement = {{"a.x.io", {{"W", 0, 0}}}, {"b.x.io", {{"W", 1, 2}}}, {"c", {{"W", 3, 3}}},
+                      {"d.x.io", {{"W", 4, 4}}}, {"e.y.io", {{"W", 5, 5}}}, {"f.y.io", {{"W", 6, 6}}}};
+  json::Doc doc = StatusDoc(status, {{"W", 7, 7}});
+  EXPECT_EQ(doc["placement"],
+            json::Doc({"a.x.io=W/0", "b.=W/1-2", "c=W/3", "d.x.io=W/4", "e.y.io=W/5", "f.=W/6"}));
+  Result<Gang> gang = ParseGang(Stored(Bert(), status));
+  ASSERT_TRUE(gang.ok()) << gang.error().message;
+  EXPECT_EQ(gang->status.placement, status.placement);
 }
 
 TEST(Gang, EveryPhaseHasAName) {
@@ -219,6 +235,11 @@ rc::Gen<std::string> Word() {
   return rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::elementOf(std::string("abcXYZ019-."))));
 }
 
+// A node's name: never a dot at its end.
+rc::Gen<std::string> NodeName() {
+  return rc::gen::map(Word(), [](std::string word) { return word + "z"; });
+}
+
 RC_GTEST_PROP(Gang, AnyStatusComesBackExactly, ()) {
   GangSpec spec = Bert();
   GangStatus status;
@@ -229,7 +250,7 @@ RC_GTEST_PROP(Gang, AnyStatusComesBackExactly, ()) {
   status.start_failures = *rc::gen::inRange(0, 1000);
   if (*rc::gen::arbitrary<bool>())
     status.not_before = At(*rc::gen::inRange<int64_t>(1, 4'000'000'000'000'000));
-  for (const std::string& node : *rc::gen::container<std::vector<std::string>>(Word())) {
+  for (const std::string& node : *rc::gen::container<std::vector<std::string>>(NodeName())) {
     int32_t first = *rc::gen::inRange(0, 20000);
     status.placement.push_back({node, {{*Word(), first, *rc::gen::inRange(first, 20000)}}});
   }

@@ -54,7 +54,7 @@ bool Draft::WriteGang(GangState& gang, api::GangStatus next) {
   request.name = gang.gang->meta.name;
   request.subresource = "status";
   json::Doc body = {{"metadata", {{"resourceVersion", gang.gang->meta.resource_version}, {"uid", gang.gang->meta.uid}}},
-                    {"status", api::StatusDoc(next, gang.gang->spec.roles)}};
+                    {"status", api::StatusDoc(next, gang.gang->spec.roles, &gang.gang->status)}};
   request.body = json::Dump(body);
   if (!Emit(ActionKind::kWriteGang, gang, GangObjectKey(gang), std::move(request))) return false;
   gang.assumed = std::move(next);

@@ -1,6 +1,7 @@
 #include "engine/job_status.h"
 
 #include "engine/limits.h"
+#include "json/patch.h"
 
 namespace lockstep::engine {
 
@@ -24,10 +25,8 @@ void Write(Draft& draft, GangState& gang, const json::Doc& status) {
   request.ns = meta.ns;
   request.name = meta.name;
   request.subresource = "status";
-  json::Doc changes = status;
-  for (const auto& [key, value] : gang.job->status().items()) {
-    if (!changes.contains(key)) changes[key] = nullptr;  // a merge patch removes what is null
-  }
+  // A merge patch removes what is null, at every depth: a count that became zero is left out of `status`.
+  json::Doc changes = json::MergeDiff(gang.job->status(), status);
   request.body = json::Dump(
       json::Doc{{"metadata", {{"resourceVersion", meta.resource_version}, {"uid", meta.uid}}}, {"status", changes}});
   draft.Emit(cluster::ActionKind::kWriteJobStatus, gang, gang.key, std::move(request));

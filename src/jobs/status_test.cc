@@ -299,7 +299,7 @@ TEST(InvalidStatus, FailsTheJobWithEveryError) {
 
 TEST(InvalidStatus, IsBounded) {
   InvalidJob job;
-  for (int i = 0; i < 200; ++i) job.errors.push_back(std::string(500, 'x'));
+  job.errors.assign(200, std::string(500, 'x'));
   std::string message = InvalidStatus(PyTorch(), job, WallTime{})["conditions"][1]["message"];
   EXPECT_LT(message.size(), 9000u);
   EXPECT_THAT(message, HasSubstr("more"));
