@@ -64,6 +64,12 @@ class Nodes {
   // In thousandths; 0 where the node does not list the resource. Used may exceed allocatable.
   kube::Amount Allocatable(NodeId node, std::string_view resource) const;
   kube::Amount Used(NodeId node, std::string_view resource, View view = View::kNow) const;
+  // By column of Request; may be negative.
+  kube::Amount Free(NodeId node, int32_t column, View view = View::kNow) const {
+    if (column == kNoColumn) return 0;
+    return allocatable_row(node)[column] -
+           load(view).used[node * columns_.size() + static_cast<size_t>(column)];
+  }
   const std::vector<Occupant>& occupants(NodeId node, View view = View::kNow) const {
     return load(view).occupants[node];
   }

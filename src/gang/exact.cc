@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include "cluster/filters/host_ports.h"
@@ -36,18 +37,20 @@ struct Candidate {
 
 class Search {
  public:
-  Search(const Nodes& nodes, View view, std::span<const RoleNeed> kinds, int64_t work)
+  Search(Nodes& nodes, View view, std::span<const RoleNeed> kinds, int64_t work)
       : nodes_(nodes), view_(view), kinds_(kinds), work_(work) {
     for (const RoleNeed& kind : kinds) {
       for (const cluster::Request& request : nodes.pod_class(kind.pod_class).requests) {
-        if (std::ranges::find(resources_, request.name) == resources_.end())
-          resources_.push_back(request.name);
+        if (std::ranges::find(columns_, request.column) == columns_.end()) columns_.push_back(request.column);
       }
     }
+    wanted_.assign(columns_.size(), 0);
     for (const RoleNeed& kind : kinds) {
-      std::vector<Amount> amounts(resources_.size());
+      std::vector<Amount> amounts(columns_.size());
       for (const cluster::Request& request : nodes.pod_class(kind.pod_class).requests) {
-        amounts[std::ranges::find(resources_, request.name) - resources_.begin()] = request.amount;
+        auto at = static_cast<size_t>(std::ranges::find(columns_, request.column) - columns_.begin());
+        amounts[at] = request.amount;
+        wanted_[at] = kube::AddAmounts(wanted_[at], kube::MultiplyAmount(request.amount, kind.count));
       }
       requests_.push_back(std::move(amounts));
     }
@@ -77,44 +80,47 @@ class Search {
     return wanted;
   }
 
-  // What decides about the options of a node: seats of each kind alone, and what is free of each resource,
-  // cut at what the gang could use.
-  std::vector<int64_t> StateOf(NodeId node) const {
-    std::vector<int64_t> state;
-    int64_t seats = 0;
-    for (const RoleNeed& kind : kinds_) {
-      state.push_back(std::min(nodes_.Judge(node, kind.pod_class, view_).seats, kind.count));
-      seats += state.back();
-    }
-    if (seats == 0) return {};
-    for (size_t r = 0; r < resources_.size(); ++r) {
-      Amount wanted = 0;
-      for (size_t i = 0; i < kinds_.size(); ++i) {
-        wanted = kube::AddAmounts(wanted, kube::MultiplyAmount(requests_[i][r], kinds_[i].count));
+  // Seats of each kind alone, by node in order of name, none on barred nodes.
+  std::vector<Counts> SeatsByNode(std::span<const NodeId> barred) {
+    std::vector<Counts> seats(nodes_.size(), Counts(kinds_.size()));
+    for (size_t kind = 0; kind < kinds_.size(); ++kind) {
+      const cluster::SeatIndex& index = nodes_.Seats(kinds_[kind].pod_class, view_);
+      for (size_t i = 0; i < seats.size(); ++i) {
+        NodeId node = nodes_.ByName()[i];
+        if (std::ranges::find(barred, node) != barred.end()) continue;
+        seats[i][kind] = std::min(index.seats(node), kinds_[kind].count);
       }
-      Amount free = nodes_.Allocatable(node, resources_[r]) - nodes_.Used(node, resources_[r], view_);
-      state.push_back(std::clamp(free, Amount{0}, wanted));
     }
-    return state;
+    return seats;
+  }
+
+  // What decides about the options of a node: its seats, and what is free of each resource, cut at what the
+  // gang could use.
+  void StateOf(NodeId node, const Counts& seats, std::vector<int64_t>& state) const {
+    state.assign(seats.begin(), seats.end());
+    for (size_t r = 0; r < columns_.size(); ++r) {
+      state.push_back(std::clamp(nodes_.Free(node, columns_[r], view_), Amount{0}, wanted_[r]));
+    }
   }
 
   void AddCandidates(std::span<const NodeId> barred) {
+    std::vector<Counts> seats = SeatsByNode(barred);
     std::vector<int64_t> most;  // per candidate: seats of all kinds, to try the roomiest first
     std::vector<size_t> order;
     std::vector<Candidate> found;
-    for (NodeId node : nodes_.ByName()) {
-      if (std::ranges::find(barred, node) != barred.end()) continue;
-      std::vector<int64_t> state = StateOf(node);
-      if (state.empty()) continue;
+    std::vector<int64_t> state;
+    for (size_t i = 0; i < seats.size(); ++i) {
+      int64_t sum = std::accumulate(seats[i].begin(), seats[i].end(), int64_t{0});
+      if (sum == 0) continue;
       if (--work_ <= 0) return;
+      NodeId node = nodes_.ByName()[i];
+      StateOf(node, seats[i], state);
       auto [entry, added] = options_.try_emplace(state);
       if (added) ListOptions(state, entry->second);
-      int64_t seats = 0;
-      for (size_t i = 0; i < kinds_.size(); ++i) seats += state[i];
       order.push_back(found.size());
-      most.push_back(seats);
+      most.push_back(sum);
       found.push_back({node, &entry->second});
-      seats_.push_back(Counts(state.begin(), state.begin() + static_cast<ptrdiff_t>(kinds_.size())));
+      seats_.push_back(std::move(seats[i]));
     }
     std::ranges::stable_sort(order, [&](size_t a, size_t b) { return most[a] > most[b]; });
     // What the nodes from a step on can take of each kind at best.
@@ -135,6 +141,7 @@ class Search {
     std::vector<Counts> best;
     for (const Counts& option : options) {
       work_ -= static_cast<int64_t>(options.size());
+      if (work_ <= 0) break;
       bool beaten = std::ranges::any_of(
           options, [&](const Counts& other) { return other != option && AtMost(option, other); });
       if (!beaten) best.push_back(option);
@@ -213,12 +220,13 @@ class Search {
     return shares;
   }
 
-  const Nodes& nodes_;
+  Nodes& nodes_;
   View view_;
   std::span<const RoleNeed> kinds_;
   int64_t work_;
-  std::vector<std::string> resources_;
-  std::vector<std::vector<Amount>> requests_;                    // kind × resource
+  std::vector<int32_t> columns_;                                 // of the resources that any kind asks for
+  std::vector<Amount> wanted_;                                   // by the whole gang, parallel to columns_
+  std::vector<std::vector<Amount>> requests_;                    // kind × columns_
   std::map<std::vector<int64_t>, std::vector<Counts>> options_;  // by state; a map keeps its entries in place
   std::vector<Candidate> candidates_;
   std::vector<Counts> seats_;
@@ -228,7 +236,7 @@ class Search {
 
 }  // namespace
 
-MixedResult PlaceExactly(const Nodes& nodes, View view, std::span<const RoleNeed> kinds,
+MixedResult PlaceExactly(Nodes& nodes, View view, std::span<const RoleNeed> kinds,
                          std::span<const NodeId> barred, int64_t work) {
   return Search(nodes, view, kinds, work).Run(barred);
 }

@@ -107,6 +107,9 @@ std::variant<Placement, NoFit> PlaceOnEmpty(Nodes& nodes, const Need& need) {
 }
 
 bool Fits(Nodes& nodes, const Need& need, std::span<const NodeId> barred) {
+  if (need.roles.size() == 1) {  // without the vector
+    return SeatsFor(nodes.Seats(need.roles[0].pod_class), barred) >= need.roles[0].count;
+  }
   std::vector<RoleNeed> kinds = KindsOf(need);
   if (kinds.empty()) return true;
   if (kinds.size() == 1) return SeatsFor(nodes.Seats(kinds[0].pod_class), barred) >= kinds[0].count;
@@ -114,6 +117,9 @@ bool Fits(Nodes& nodes, const Need& need, std::span<const NodeId> barred) {
 }
 
 bool IsPossible(Nodes& nodes, const Need& need) {
+  if (need.roles.size() == 1) {
+    return nodes.Seats(need.roles[0].pod_class, View::kEmpty).total() >= need.roles[0].count;
+  }
   std::vector<RoleNeed> kinds = KindsOf(need);
   if (kinds.empty()) return true;
   if (kinds.size() == 1) return nodes.Seats(kinds[0].pod_class, View::kEmpty).total() >= kinds[0].count;
