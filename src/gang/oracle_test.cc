@@ -129,7 +129,7 @@ class AgainstBruteForce : public ::testing::TestWithParam<int> {};
 TEST_P(AgainstBruteForce, PlaceFindsSeatsIfAndOnlyIfThereAreSome) {
   std::mt19937 random(static_cast<unsigned>(GetParam()) * 7919);
   int fitted = 0, refused = 0;
-  for (int round = 0; round < 3'000; ++round) {
+  for (int round = 0; round < 8'000; ++round) {
     Instance instance = RandomInstance(random, GetParam());
     World world = Build(instance);
 
@@ -156,7 +156,7 @@ TEST_P(AgainstBruteForce, PlaceFindsSeatsIfAndOnlyIfThereAreSome) {
 TEST_P(AgainstBruteForce, TheExactSearchAloneAgreesToo) {
   std::mt19937 random(static_cast<unsigned>(GetParam()) * 104'729);
   int fitted = 0;
-  for (int round = 0; round < 3'000; ++round) {
+  for (int round = 0; round < 8'000; ++round) {
     Instance instance = RandomInstance(random, GetParam());
     World world = Build(instance);
     bool distinct = true;
