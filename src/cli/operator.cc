@@ -2,16 +2,19 @@
 
 #include <unistd.h>
 
-#include <cstdio>
-
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <mutex>
 
 #include "base/log.h"
 #include "base/real_loop.h"
 #include "cli/commands.h"
 #include "cli/connection.h"
+#include "cli/operator_metrics.h"
 #include "cli/signals.h"
 #include "kube/client/http_api.h"
+#include "web/metrics.h"
+#include "web/ops_server.h"
 
 namespace lockstep::cli {
 
@@ -21,7 +24,37 @@ struct Flags {
   std::string kubeconfig, context, ns, lease_namespace = "lockstep-system";
   bool leader_elect = false;
   std::string log_format = "json", log_level = "info";
-  std::string health_address = "127.0.0.1:8081", metrics_address = "127.0.0.1:8080";
+  std::string health_address, metrics_address;
+};
+
+// "HOST:PORT"; an empty text means that the server isn't wanted.
+Result<std::unique_ptr<web::OpsServer>> Serve(const std::string& flag, const std::string& address,
+                                              web::OpsServerOptions options, const web::Metrics& metrics) {
+  size_t colon = address.rfind(':');
+  int port = colon == std::string::npos ? -1 : std::atoi(address.c_str() + colon + 1);
+  if (port < 0 || port > 65535) return Error{flag + ": must be HOST:PORT, is \"" + address + "\""};
+  options.address = address.substr(0, colon);
+  options.port = static_cast<uint16_t>(port);
+  auto server = web::OpsServer::Start(std::move(options), metrics);
+  if (!server.ok()) return Error{flag + ": " + server.error().message};
+  return server;
+}
+
+// What the probes are told; written on the loop, read on the servers' threads.
+class Condition {
+ public:
+  void Set(std::string trouble) {
+    std::lock_guard lock(mutex_);
+    trouble_ = std::move(trouble);
+  }
+  std::string Get() const {
+    std::lock_guard lock(mutex_);
+    return trouble_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string trouble_ = "starting";
 };
 
 std::string Identity() {
@@ -50,7 +83,30 @@ int RunOperator(const Flags& flags) {
     options.leader->ns = flags.lease_namespace;
     options.leader->identity = options.identity;
   }
-  shell::Operator op(api, options);
+  web::Metrics metrics(LOCKSTEP_VERSION);
+  OperatorMetrics observer(metrics);
+  shell::Operator op(api, options, &observer);
+
+  Condition ready;
+  web::OpsServerOptions ops;
+  ops.ready = [&ready] { return ready.Get(); };
+  std::vector<std::unique_ptr<web::OpsServer>> servers;
+  for (const auto& [flag, address] : {std::pair("--health-address", flags.health_address),
+                                      std::pair("--metrics-address", flags.metrics_address)}) {
+    if (address.empty()) continue;
+    auto server = Serve(flag, address, ops, metrics);
+    if (!server.ok()) {
+      std::fprintf(stderr, "lockstep operator: %s\n", server.error().message.c_str());
+      return 1;
+    }
+    servers.push_back(*std::move(server));
+  }
+  Timer probe(loop);
+  std::function<void()> look = [&] {
+    ready.Set(op.trouble());
+    probe.SetAfter(milliseconds(500), look);
+  };
+  look();
   signals.Watch(loop, [&] {
     LogLine(LogLevel::kInfo, "stopping");
     op.Stop([&] { loop.Stop(); });
@@ -72,6 +128,10 @@ void AddOperatorCommand(CLI::App& app, Run& run) {
   command->add_option("--namespace", flags->ns, "manage jobs of this namespace only");
   command->add_flag("--leader-elect", flags->leader_elect, "work only while holding the Lease lockstep-operator");
   command->add_option("--lease-namespace", flags->lease_namespace, "namespace of the Lease")->capture_default_str();
+  command->add_option("--health-address", flags->health_address,
+                      "HOST:PORT for /healthz, /livez and /readyz, for example 127.0.0.1:8081 (default: not served)");
+  command->add_option("--metrics-address", flags->metrics_address,
+                      "HOST:PORT for /metrics, for example 127.0.0.1:8080 (default: not served)");
   command->add_option("--log-format", flags->log_format, "json or text")
       ->check(CLI::IsMember({"json", "text"}))
       ->capture_default_str();

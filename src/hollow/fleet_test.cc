@@ -128,7 +128,7 @@ TEST(FleetPods, UnboundOnesAndThoseOfOtherNodesAreNotOurs) {
   EXPECT_EQ(cluster.Phase("unbound"), "Pending");
   EXPECT_EQ(cluster.Phase("elsewhere"), "Pending");
 
-  cluster.fleet->AddNodes({.name_prefix = "real-node", .count = 0});
+  cluster.fleet->AddNodes({.count = 0, .name_prefix = "real-node"});
   NodeSpec late = cluster.Gpus(1, 1);
   late.name_prefix = "late-";
   cluster.CreatePod("early-bird", "late-0", 1);

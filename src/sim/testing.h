@@ -46,6 +46,7 @@ class PictureBuilder {
     spec.job = {"kubeflow.org/v1", "PyTorchJob", job, "uid-" + job};
     spec.queued_at = WallTime(seconds(1'800'000'000) + queued_at);
     spec.roles = {{"Worker", workers, workers}};
+    if (!status.phase_since) status.phase_since = spec.queued_at + Duration(++gangs_written_);
     json::Doc gang = api::NewGangDoc("default", spec);
     gang["status"] = api::StatusDoc(status, spec.roles);
     for (auto member = gang["status"].begin(); member != gang["status"].end();) {
@@ -91,6 +92,8 @@ class PictureBuilder {
   }
 
  private:
+  int64_t gangs_written_ = 0;
+
   static void Fill(json::Doc& pod, const PodFacts& facts) {
     pod["spec"]["containers"] =
         json::Doc::array({{{"name", "pytorch"}, {"resources", {{"requests", {{"nvidia.com/gpu", "1"}}}}}}});

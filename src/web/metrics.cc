@@ -27,12 +27,18 @@ const Buckets kStepBuckets{0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.00
 const Buckets kRequestBuckets{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30};
 const Buckets kStartBuckets{0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14'400, 86'400};
 
+// A metric without labels.
+template <class Builder>
+auto& Plain(prometheus::Registry& registry, Builder&& builder) {
+  return builder.Register(registry).Add({});
+}
+
 }  // namespace
 
 struct Metrics::Families {
   prometheus::Registry registry;
 
-  Counter& steps = Plain(BuildCounter().Name("lockstep_steps_total").Help("Turns of the engine."));
+  Counter& steps = Plain(registry, BuildCounter().Name("lockstep_steps_total").Help("Turns of the engine."));
   Histogram& step_duration = BuildHistogram()
                                  .Name("lockstep_step_duration_seconds")
                                  .Help("Time one turn of the engine takes.")
@@ -40,8 +46,8 @@ struct Metrics::Families {
                                  .Add({}, kStepBuckets);
   Family<Counter>& actions =
       BuildCounter().Name("lockstep_actions_total").Help("Actions by kind and result.").Register(registry);
-  Gauge& in_flight =
-      Plain(BuildGauge().Name("lockstep_actions_in_flight").Help("Actions sent and not yet answered."));
+  Gauge& in_flight = Plain(
+      registry, BuildGauge().Name("lockstep_actions_in_flight").Help("Actions sent and not yet answered."));
   Family<Counter>& requests = BuildCounter()
                                   .Name("lockstep_api_requests_total")
                                   .Help("Requests to the API server; code 0: no answer.")
@@ -68,21 +74,17 @@ struct Metrics::Families {
                                    .Help("Time from the recorded placement to all members running.")
                                    .Register(registry)
                                    .Add({}, kStartBuckets);
-  Gauge& leader = Plain(BuildGauge().Name("lockstep_leader").Help("1 in the process that may write."));
+  Gauge& leader =
+      Plain(registry, BuildGauge().Name("lockstep_leader").Help("1 in the process that may write."));
   Family<Counter>& impossible = BuildCounter()
                                     .Name("lockstep_impossible_total")
                                     .Help("Doubtful states that were counted and passed over.")
                                     .Register(registry);
   Family<Gauge>& build_info =
       BuildGauge().Name("lockstep_build_info").Help("The running version; always 1.").Register(registry);
-  Gauge& start_time = Plain(BuildGauge()
-                                .Name("process_start_time_seconds")
-                                .Help("Start of the process, in seconds since the Unix epoch."));
-
-  template <class Builder>
-  auto& Plain(Builder&& builder) {
-    return builder.Register(registry).Add({});
-  }
+  Gauge& start_time = Plain(registry, BuildGauge()
+                                          .Name("process_start_time_seconds")
+                                          .Help("Start of the process, in seconds since the Unix epoch."));
 };
 
 Metrics::Metrics(std::string_view version) : families_(std::make_unique<Families>()) {

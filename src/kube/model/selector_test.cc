@@ -262,7 +262,8 @@ RC_GTEST_PROP(ParseLabelSelector, TextIsReadBack, ()) {
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
     Requirement requirement{.key = *word, .op = SelectorOp(*rc::gen::inRange(0, 6))};
     if (requirement.op <= SelectorOp::kNotIn) {
-      requirement.values = *rc::gen::element<std::vector<std::string>>({"a"}, {""}, {"a", "b"}, {"", "in"});
+      requirement.values = *rc::gen::elementOf(
+          std::vector<std::vector<std::string>>{{"a"}, {""}, {"a", "b"}, {"", "in"}});
     } else if (requirement.op >= SelectorOp::kGt) {
       requirement.values = {std::to_string(*rc::gen::inRange(0, 100))};
     }
