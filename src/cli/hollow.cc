@@ -138,7 +138,10 @@ int RunHollow(const Flags& flags) {
   Result<kube::ClientConfig> config = Connect(flags.kubeconfig, flags.context);
   if (!config.ok()) return fail(config.error());
   RealLoop loop;
-  kube::HttpApi api(loop, *config);
+  // Its own name, so that an audit log tells these kubelets from the operator.
+  kube::HttpApiOptions client;
+  client.user_agent = "lockstep-hollow/" LOCKSTEP_VERSION;
+  kube::HttpApi api(loop, *config, client);
   hollow::Fleet fleet(api, *options);
   fleet.AddNodes(*spec);
   fleet.Start();
