@@ -62,16 +62,23 @@ TEST_F(Expectations, QueuedNeedsTheReasonInBothPlaces) {
   EXPECT_THAT(Wrong("queued b"), HasSubstr("has live pods"));
 }
 
-TEST_F(Expectations, OrderIsThatOfThePlacements) {
+// Writes of one decision arrive in any order; what counts is when it was made.
+TEST_F(Expectations, OrderIsThatOfTheDecisions) {
+  auto placed = [&](Duration at, int64_t attempt) {
+    api::GangStatus status = Status(GangPhase::kPlacing, attempt);
+    status.phase_since = WallTime(seconds(1'800'000'000) + at);
+    return status;
+  };
   for (const char* name : {"a", "b", "c"}) build.Job(name, 1);
-  build.Gang("b", 1, Status(GangPhase::kPlacing, 1));
-  EXPECT_THAT(Wrong("order a,b"), HasSubstr("a has not been placed"));
+  build.Gang("b", 1, placed(seconds(2), 1));
+  EXPECT_THAT(Wrong("order b,a"), HasSubstr("a has not been placed"));
 
-  build.Gang("a", 1, Status(GangPhase::kPlacing, 1));
-  build.Gang("b", 1, Status(GangPhase::kPlacing, 2));  // again: its place stays
-  build.Gang("c", 1, Status(GangPhase::kQueued, 0));   // never placed
-  EXPECT_EQ(Wrong("order b,a"), "");
-  EXPECT_THAT(Wrong("order b,a,c"), HasSubstr("c has not been placed"));
+  build.Gang("a", 1, placed(seconds(1), 1));
+  build.Gang("a", 1, placed(seconds(9), 2));  // again: its place stays
+  build.Gang("c", 1, placed(seconds(2), 1));
+  EXPECT_EQ(Wrong("order a,b,c"), "");
+  EXPECT_EQ(Wrong("order a,c,b"), "");
+  EXPECT_THAT(Wrong("order b,a"), HasSubstr("a was placed before b"));
 }
 
 TEST_F(Expectations, AbsentMeansThatNothingIsLeft) {

@@ -76,7 +76,7 @@ void Invariants::CheckPod(const std::string& key) {
   if (pod.job.empty()) return ExcuseNode(pod.pod.node_name);
   if (late_writes_ || pod.ended()) return;
   for (const SeenPod* other : picture_.PodsOf(pod.job)) {
-    if (other == &pod || other->role != pod.role || other->index != pod.index || other->ended()) continue;
+    if (other->index != pod.index || other == &pod || other->role != pod.role || other->ended()) continue;
     if (other->owner_uid != pod.owner_uid) continue;  // of a deleted namesake: CheckLeftovers
     Violate(5, "pods " + key + " and " + other->pod.meta.key() + " are both rank " + pod.role + "/" +
                    std::to_string(pod.index) + " of job " + pod.job);
@@ -130,11 +130,12 @@ void Invariants::OnStep(const cluster::World& world) {
       Violate(2, "the operator placed more " + resource + " on " + world.nodes.name(node) + " than there is");
     }
   }
-  Look();
+  if (picture_.version != looked_at_) Look();  // else nothing is wrong that was not, and Look comes with time
 }
 
 void Invariants::Look() {
   if (violation_) return;
+  looked_at_ = picture_.version;
   if (paused_()) Disturb();
   CheckNodes();
   for (const auto& [key, job] : picture_.jobs) {

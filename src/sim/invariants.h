@@ -70,6 +70,7 @@ class Invariants {
   std::function<bool()> paused_ = [] { return false; };
   std::optional<std::string> violation_;
   bool late_writes_ = false;
+  uint64_t looked_at_ = 0;  // version of the picture
   std::optional<MonoTime> disturbed_;
   std::map<std::string, MonoTime> excused_;  // by node
 

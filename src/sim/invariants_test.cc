@@ -30,6 +30,7 @@ class InvariantsTest : public testing::Test {
     status.phase = phase;
     status.attempt = attempt;
     status.reason = {"Placing", "all pods have seats"};
+    status.phase_since = loop.now().wall;
     for (int i = 0; i < workers; ++i) status.placement.push_back({"node-" + std::to_string(i), {{"Worker", i, i}}});
     return status;
   }

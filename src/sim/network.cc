@@ -91,11 +91,12 @@ class Network::WatchEnd final : public kube::Watch, public DelayedHandler {
 
   void Start(kube::WatchRequest request) {
     if (network_.WatchFault(Fault::Effect::kRefused, *resource_)) {
-      return End(kube::ErrorStatus(500, "InternalError", "the watch is refused"));
+      return Cut(kube::ErrorStatus(500, "InternalError", "the watch is refused"));
     }
     watch_ = network_.server_.StartWatch(std::move(request), *this);
   }
   void Cut(const kube::Status& status) {
+    std::erase(network_.watches_, this);
     watch_.reset();
     End(status);
   }

@@ -60,10 +60,10 @@ void Picture::TakePod(const json::Doc& object, const std::string& key) {
     seen.role = meta.label(api::kReplicaTypeLabel);
     seen.index = ParseNumber<int32_t>(meta.label(api::kReplicaIndexLabel), -1);
     seen.attempt = ParseNumber<int64_t>(meta.label(api::kAttemptLabel), 0);
-    pods_of_[seen.job].insert(key);
   }
   if (const kube::OwnerRef* owner = meta.controller()) seen.owner_uid = owner->uid;
-  pods.insert_or_assign(key, std::move(seen));
+  const SeenPod& stored = pods.insert_or_assign(key, std::move(seen)).first->second;
+  if (!stored.job.empty()) pods_of_[stored.job][key] = &stored;
 }
 
 void Picture::TakeGang(const json::Doc& object, const std::string& key) {
@@ -117,6 +117,7 @@ void Picture::Take(const kube::Resource& resource, const json::DocPtr& object, b
       jobs.insert_or_assign(key, SeenJob{kube::ParseMeta(*object), object, &resource});
     }
   }
+  ++version;
   for (const Listener& listener : listeners_) listener({&resource, key, gone});
 }
 
@@ -135,7 +136,7 @@ std::vector<const SeenPod*> Picture::PodsOf(const std::string& job_key) const {
   std::vector<const SeenPod*> found;
   auto keys = pods_of_.find(job_key);
   if (keys == pods_of_.end()) return found;
-  for (const std::string& key : keys->second) found.push_back(&pods.at(key));
+  for (const auto& [key, pod] : keys->second) found.push_back(pod);
   return found;
 }
 

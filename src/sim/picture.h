@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -66,6 +65,7 @@ class Picture {
   // All pods that carry the job's name, of whatever attempt.
   std::vector<const SeenPod*> PodsOf(const std::string& job_key) const;
 
+  uint64_t version = 0;  // grows with every change
   std::map<std::string, SeenPod> pods;    // "ns/name"
   std::map<std::string, kube::Node> nodes;
   std::map<std::string, api::Gang> gangs;  // "ns/name"
@@ -81,7 +81,7 @@ class Picture {
   void TakeGang(const json::Doc& object, const std::string& key);
 
   std::vector<Listener> listeners_;
-  std::map<std::string, std::set<std::string>> pods_of_;  // job key to pod keys
+  std::map<std::string, std::map<std::string, const SeenPod*>> pods_of_;  // by job and by pod
 };
 
 // The resources that a Picture is made of.

@@ -92,7 +92,7 @@ void Runner::Log(std::string text, bool story) {
 
 void Runner::Tick() {
   ground_.Refresh();
-  if (!ground_.virtual_time() || operators_.running() == 0 || !operators_.someone_leads()) invariants_.Look();
+  invariants_.Look();
   tick_.SetAfter(kTick, [this] { Tick(); });
 }
 
@@ -190,8 +190,11 @@ Outcome Runner::Play(const Statement& statement) {
 // waited for, since `at` only orders.
 Outcome Runner::Hold(const Statement& statement, const Expect& expect) {
   if (expect.what == "settled") return HoldSettled(kSettleWithin);
-  std::optional<std::string> mismatch;
+  std::optional<std::string> mismatch = "";
+  std::optional<uint64_t> judged;  // version of the picture
   auto holds = [&] {
+    if (judged == ground_.picture().version) return !mismatch.has_value();
+    judged = ground_.picture().version;
     mismatch = Mismatch(ground_.picture(), ground_.ns(), expect);
     return !mismatch.has_value();
   };
