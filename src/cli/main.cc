@@ -16,7 +16,6 @@ int main(int argc, char** argv) {
   lockstep::cli::AddPlayCommand(app, run);
   lockstep::cli::AddTopCommand(app, run);
   lockstep::cli::AddAuditCommand(app, run);
-  lockstep::cli::AddAuditCommand(app, run);
   CLI11_PARSE(app, argc, argv);
   return run ? run() : 1;
 }

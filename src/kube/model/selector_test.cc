@@ -58,7 +58,6 @@ TEST(ParseLabelSelector, MatchesAsKubernetesDoes) {
       {"tier<7", false},
       {"app>1", false},
       {"none<9", false},
-      {"tier > -5", true},
       {"empty>0", false},
       {"example.com/zone=eu-1", true},
       {"example.com/zone in (eu-1,eu-2),app,!none,tier>1", true},
