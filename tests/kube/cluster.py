@@ -8,7 +8,6 @@ import contextlib
 import http.client
 import json
 import os
-import re
 import signal
 import ssl
 import subprocess
@@ -171,8 +170,7 @@ class Cluster:
         return Program([self.lockstep, *argv, "--kubeconfig", kubeconfig or self.kubeconfig], log)
 
     def operator(self, *flags, kubeconfig=None):
-        # Ports of its own: several operators run at once, other tests beside.
-        return self.start("operator", *operator_ports(self.lockstep), *flags, kubeconfig=kubeconfig)
+        return self.start("operator", *flags, kubeconfig=kubeconfig)
 
     def hollow(self, nodes, *flags, gpu=8, run_time="1s"):
         program = self.start("hollow", "--nodes", str(nodes), "--gpu", str(gpu), "--run-time", run_time, *flags)
@@ -216,12 +214,6 @@ class Cluster:
         return report
 
 
-def operator_ports(lockstep):
-    """Flags that let several operators run on one machine, where the program has such ports."""
-    text = subprocess.run([lockstep, "operator", "--help"], capture_output=True, text=True).stdout
-    return [f"{flag}=127.0.0.1:0" for flag in re.findall(r"--(?:health|metrics)-address", text)]
-
-
 def condition(job, kind):
     return next((c for c in job.get("status", {}).get("conditions", []) if c["type"] == kind), None)
 
@@ -236,20 +228,20 @@ def summary(job):
     return job["metadata"]["name"] + ": " + "; ".join(f"{c['type']}={c['status']} {c.get('message')}" for c in conditions)
 
 
-def pytorchjob(name, workers, gpu=1, requests=None, ns="default", annotations=None):
-    """A master and `workers` - 1 workers; `requests` instead of GPUs."""
+def pytorchjob(name, pods, gpu=1, requests=None, ns="default", annotations=None):
+    """A master and `pods` - 1 workers; `requests` instead of GPUs. The ranks meet before they work, as real ones do: a
+    part of a gang gets nowhere, not even with short run times."""
+    annotations = {"hollow.lockstep.dev/rendezvous": f"{name}/{pods}", **(annotations or {})}
     resources = {"requests": requests} if requests else {"limits": {"nvidia.com/gpu": gpu}}
 
     def replica(count):
         container = {"name": "pytorch", "image": "example.com/train", "resources": resources}
-        template = {"spec": {"containers": [container]}}
-        if annotations:
-            template["metadata"] = {"annotations": annotations}
+        template = {"metadata": {"annotations": annotations}, "spec": {"containers": [container]}}
         return {"replicas": count, "restartPolicy": "OnFailure", "template": template}
 
     specs = {"Master": replica(1)}
-    if workers > 1:
-        specs["Worker"] = replica(workers - 1)
+    if pods > 1:
+        specs["Worker"] = replica(pods - 1)
     return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": name, "namespace": ns},
             "spec": {"pytorchReplicaSpecs": specs}}
 

@@ -1,0 +1,125 @@
+"""The operator under exactly the rights that deploy/ gives it: jobs run, nothing is forbidden, leaders follow leaders."""
+import json
+import os
+import subprocess
+import time
+
+import yaml
+from cluster import CORE, JOBS, Cluster, is_true, pytorchjob, wait_until
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/lockstep-system/leases/lockstep-operator"
+
+
+def apply_deploy(cluster):
+    """All of deploy/ but the programs: nobody runs pods here."""
+    text = cluster.kubectl("kustomize", os.path.join(ROOT, "deploy"))
+    objects = [o for o in yaml.safe_load_all(text) if o["kind"] != "Deployment"]
+    assert {"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
+            "CustomResourceDefinition"} <= {o["kind"] for o in objects}
+    text = yaml.safe_dump_all(objects)
+    cluster.kubectl("apply", "--server-side", "-f", "-", stdin=text)
+    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+
+
+def service_account_kubeconfig(cluster):
+    token = cluster.kubectl("create", "token", "lockstep-operator", "-n", "lockstep-system").strip()
+    path = os.path.join(cluster.folder, "kubeconfig.operator")
+    config = {
+        "apiVersion": "v1", "kind": "Config", "current-context": "here",
+        "clusters": [{"name": "here", "cluster": {"server": cluster.api.server,
+                                                  "certificate-authority": os.path.join(cluster.folder, "operator-ca")}}],
+        "users": [{"name": "operator", "user": {"token": token}}],
+        "contexts": [{"name": "here", "context": {"cluster": "here", "user": "operator"}}],
+    }
+    with open(config["clusters"][0]["cluster"]["certificate-authority"], "w") as f:
+        f.write(cluster.api.ca)
+    with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
+        yaml.safe_dump(config, f)
+    return path
+
+
+def holder(cluster):
+    lease = cluster.api.find(LEASE)
+    return lease and lease["spec"].get("holderIdentity")
+
+
+def run_job(cluster, name):
+    cluster.submit(pytorchjob(name, 4))
+    wait_until(f"{name} succeeded", lambda: is_true(cluster.job(name), "Succeeded"))
+
+
+def fail_and_delete(cluster):
+    """Failure, cleaning up and deletion need other rights than a life without them."""
+    job = pytorchjob("fails", 2, annotations={"hollow.lockstep.dev/exit-code": "1"})
+    for replica in job["spec"]["pytorchReplicaSpecs"].values():
+        replica["restartPolicy"] = "Never"
+    job["spec"]["runPolicy"] = {"cleanPodPolicy": "All"}
+    cluster.submit(job)
+    wait_until("fails failed", lambda: is_true(cluster.job("fails"), "Failed"))
+    wait_until("its pods are cleaned up", lambda: cluster.pods("fails") == [])
+    cluster.submit(pytorchjob("deleted", 4, annotations={"hollow.lockstep.dev/run-time": "forever"}))
+    wait_until("deleted runs", lambda: is_true(cluster.job("deleted"), "Running"))
+    cluster.api.delete(f"{JOBS}/namespaces/default/pytorchjobs/deleted")
+    wait_until("its pods are gone", lambda: cluster.pods("deleted") == [])
+
+
+def take_over(cluster, kubeconfig, operators, end):
+    """Ends the leader; returns the seconds until another holds the lease."""
+    leader = holder(cluster)
+    program = next(p for p in operators if f"_{p.pid}_" in leader)
+    begin = time.monotonic()
+    end(program)
+    wait_until("another leader", lambda: (now := holder(cluster)) and now != leader)
+    took = time.monotonic() - begin
+    operators.remove(program)
+    operators.append(cluster.operator("--leader-elect", kubeconfig=kubeconfig))
+    return took
+
+
+def check_rights(cluster, logs):
+    for log in logs:
+        assert "forbidden" not in log.lower(), [line for line in log.splitlines() if "forbidden" in line.lower()]
+    user = "system:serviceaccount:lockstep-system:lockstep-operator"
+    refused = []
+    with open(os.environ["LOCKSTEP_AUDIT_LOG"]) as audit:
+        events = [json.loads(line) for line in audit if line.endswith("}\n") and user in line]
+    assert len(events) > 20
+    for event in events:
+        ours = event["user"]["username"] == user and event.get("userAgent", "").startswith("lockstep")
+        if ours and event["responseStatus"].get("code") == 403:
+            refused.append((event["verb"], event["requestURI"], event["responseStatus"].get("message")))
+    assert not refused, refused
+
+
+def main():
+    cluster = Cluster(crds=False)
+    apply_deploy(cluster)
+    kubeconfig = service_account_kubeconfig(cluster)
+    try:
+        cluster.kubectl("--kubeconfig", kubeconfig, "get", "secrets", "-A")
+    except AssertionError as e:
+        assert "forbidden" in str(e)  # so this is not the administrator
+    else:
+        raise AssertionError("the operator may read secrets")
+    cluster.hollow(4, gpu=1, run_time="100ms")
+    operators = [cluster.operator("--leader-elect", kubeconfig=kubeconfig) for _ in range(2)]
+    everybody = list(operators)
+    wait_until("a leader", lambda: holder(cluster), describe=lambda: operators[0].text()[-2000:])
+    run_job(cluster, "first")
+    fail_and_delete(cluster)
+
+    after_kill = take_over(cluster, kubeconfig, operators, lambda p: p.kill())
+    run_job(cluster, "after-kill")
+    everybody.append(operators[-1])
+    after_term = take_over(cluster, kubeconfig, operators, lambda p: p.stop())
+    run_job(cluster, "after-term")
+    print(f"another leader {after_kill:.2f} s after kill -9, {after_term:.2f} s after SIGTERM", flush=True)
+    assert after_kill < 15
+    assert after_term < after_kill, "a lease that is given back is taken sooner than one that runs out"
+    check_rights(cluster, [p.text() for p in everybody])
+    cluster.audit()
+
+
+if __name__ == "__main__":
+    main()
