@@ -11,7 +11,9 @@ constexpr Duration kPrepareWithin = seconds(30);
 // The same scenario played twice on one server must not meet its own leftovers.
 std::string NamespaceOf(const std::string& name) {
   WallTime now = ReadClocks().wall;
-  return "s-" + name.substr(0, 40) + "-" + std::to_string(now.time_since_epoch().count() % 1'000'000'000);
+  std::string label = name.substr(0, 40);  // a DNS label takes no underscores
+  std::replace(label.begin(), label.end(), '_', '-');
+  return "s-" + label + "-" + std::to_string(now.time_since_epoch().count() % 1'000'000'000);
 }
 
 kube::Request Make(kube::Verb verb, const kube::Resource& resource, const std::string& ns, const std::string& name) {

@@ -57,6 +57,8 @@ class Picture {
 
   // Called after every change.
   void Listen(Listener listener) { listeners_.push_back(std::move(listener)); }
+  // Those who listened are about to go; the picture itself goes on.
+  void ForgetListeners() { listeners_.clear(); }
   void Take(const kube::Resource& resource, const json::DocPtr& object, bool gone);
 
   const SeenJob* FindJob(const std::string& key) const;

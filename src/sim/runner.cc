@@ -77,6 +77,7 @@ Runner::Runner(Ground& ground, const Scenario& scenario, OnLog on_log)
 Runner::~Runner() {
   operators_.CrashAll();
   ground_.network().Listen({});
+  ground_.picture().ForgetListeners();
 }
 
 Duration Runner::elapsed() const {
