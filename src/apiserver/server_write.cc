@@ -66,7 +66,10 @@ std::optional<Status> CheckVersion(const Request& request, const Object& old, co
         {InvalidValue("metadata.resourceVersion", Quoted(version), "must be an unsigned integer")});
   }
   if (told == 0 && !AllowsBlindUpdate(resource)) {
-    return Invalid(resource, old.name,
+    // The real server names the plural where other Invalids name the kind.
+    kube::Resource by_plural = resource;
+    by_plural.kind = resource.plural;
+    return Invalid(by_plural, old.name,
                    {InvalidValue("metadata.resourceVersion", "0x0", "must be specified for an update")});
   }
   std::string uid = json::GetString(object, "metadata.uid");
@@ -151,9 +154,10 @@ Response Server::CreateObject(const Call& call, Doc object) {
 
 std::optional<Status> Server::AdmitCreate(const Call& call, Doc& object) {
   if (&call.resource == &kube::kPods) {
-    // Again for what a webhook added.
-    if (auto fault = CheckPodShape(object)) return BadRequest(*fault);
-    SetPodDefaults(object);
+    if (mutators_.contains(&call.resource)) {  // again for what a webhook added
+      if (auto fault = CheckPodShape(object)) return BadRequest(*fault);
+      SetPodDefaults(object);
+    }
     AddDefaultTolerations(object);
     if (auto status = AdmitPriority(store_, object)) return status;
   }

@@ -87,7 +87,8 @@ class TestServer {
 
 inline std::vector<std::string> NamesOf(const kube::Response& list) {
   std::vector<std::string> names;
-  for (const json::Doc& item : json::Parse(list.body)->at("items")) {
+  const json::Doc body = *json::Parse(list.body);
+  for (const json::Doc& item : body.at("items")) {
     names.push_back(json::GetString(item, "metadata.name"));
   }
   return names;
