@@ -194,7 +194,9 @@ TEST_F(RealServerTest, APagedListIsWholeAndOfOneVersion) {
     for (const json::Doc& item : page["items"]) seen.insert(json::GetString(item, "metadata.name"));
     versions.insert(json::GetString(page, "metadata.resourceVersion"));
     list.continue_token = json::GetString(page, "metadata.continue");
-    if (pages.size() == 1) EXPECT_TRUE(Call(On(Verb::kDelete, "m9")).status.ok());
+    if (pages.size() == 1) {
+      EXPECT_TRUE(Call(On(Verb::kDelete, "m9")).status.ok());
+    }
   } while (!list.continue_token.empty());
   EXPECT_THAT(pages, ElementsAre(10, 10, 5));
   EXPECT_EQ(seen, made) << "m9 is deleted meanwhile and still on its page";
@@ -226,10 +228,16 @@ TEST_F(RealServerTest, AWatchEndsInOrderAndCanBeContinued) {
   auto watch =
       api_->StartWatch({.resource = &kConfigMaps, .ns = ns_, .resource_version = ListVersion()}, first);
   ASSERT_TRUE(Create("a").status.ok());
+  EXPECT_TRUE(WaitFor([&] { return !first.events.empty(); }));
+  // Elsewhere, so that there is a newer version that only a bookmark can tell.
+  std::string elsewhere = "elsewhere-" + std::to_string(getpid());
+  Request other{
+      .verb = Verb::kCreate, .resource = &kConfigMaps, .ns = "default", .body = ConfigMap(elsewhere)};
+  ASSERT_TRUE(Call(other).status.ok());
   EXPECT_TRUE(WaitFor([&] { return first.end.has_value(); }));
   EXPECT_TRUE(first.end->ok()) << first.end->message;
   EXPECT_THAT(first.events, ElementsAre("ADDED a"));
-  EXPECT_GE(first.bookmarks, 1) << "one comes before the end";
+  EXPECT_GE(first.bookmarks, 1) << "one comes two seconds before the end";
   ASSERT_TRUE(Create("b").status.ok());
   Recorder second;
   watch =
