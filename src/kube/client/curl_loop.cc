@@ -1,5 +1,6 @@
 #include "kube/client/curl_loop.h"
 
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -127,6 +128,11 @@ int CurlLoop::OnTimer(CURLM*, long timeout_ms, void* data) {
 }
 
 void CurlLoop::Run() {
+  // A TLS library may write to a connection that the server has closed; that must not end the program.
+  sigset_t broken_pipe;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
   std::array<epoll_event, 256> events;
   while (!stopped_) {
     int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), WaitMs());

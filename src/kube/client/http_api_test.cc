@@ -265,6 +265,28 @@ TEST_F(HttpApiTest, ASlowAnswerIsUnknownInTimeAndStopsNobodyElse) {
   EXPECT_THAT(slow->status.message, HasSubstr("timed out"));
 }
 
+TEST_F(HttpApiTest, ConnectionsFromBeforeALossAreNotUsedAgain) {
+  Serve([](const HttpRequest& request, int) {
+    HttpResponse response = Json(200, "{}");
+    response.delay = request.method == "POST" ? Duration(hours{1}) : Duration(milliseconds{50});
+    return response;
+  });
+  options_.request_timeout = milliseconds{2100};
+  int answers = 0;
+  for (int i = 0; i < 3; ++i) {
+    Api().Send({.resource = &kNodes, .name = "n"},
+               [&](Response response) { answers += response.status.ok(); });
+  }
+  EXPECT_TRUE(WaitFor([&] { return answers == 3; }));
+  EXPECT_EQ(server_->connections(), 3u);
+  EXPECT_TRUE(Create().status.unknown());
+  EXPECT_TRUE(Get().status.ok());
+  std::function<void()> turn = [&] { loop_.After(milliseconds{1}, turn); };
+  turn();
+  // The silent one, which this server never reads again, and the one that the last request opened.
+  EXPECT_TRUE(WaitFor([&] { return server_->connections() == 2; })) << "the two idle ones are gone";
+}
+
 TEST_F(HttpApiTest, HalfADocumentIsUnknown) {
   struct Case {
     const char* what;

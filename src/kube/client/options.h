@@ -29,8 +29,11 @@ struct HttpApiOptions {
   // A watch asks the server to end it after a time between these two, so that not all end together.
   Duration min_watch_timeout = minutes{5};
   Duration max_watch_timeout = minutes{10};
-  // No byte for this long: the connection is dead. Bookmarks come about every minute.
-  Duration watch_idle_limit = seconds{75};
+  // No byte for this long: the server hangs, or something between keeps a dead connection open; the watch
+  // ends unknown and may go on from the same version. Bookmarks come every minute, but one that would bring
+  // no newer version is left out: on a quiet kube-apiserver 1.34 the first came after two. A peer that is
+  // gone is found by TCP within a minute.
+  Duration watch_idle_limit = seconds{150};
   size_t max_frame_bytes = size_t{16} << 20;
   // Events parsed but not yet taken by the loop; beyond this the watch stops reading until half are taken.
   size_t max_undelivered_bytes = size_t{64} << 20;

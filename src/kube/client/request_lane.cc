@@ -78,6 +78,7 @@ void RequestLane::Start(Call call) {
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, http.body.data());
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(http.body.size()));
   }
+  AvoidSuspectConnections(easy);
   auto timeout_ms = std::chrono::ceil<milliseconds>(options_.request_timeout).count();
   curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout_ms));
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &RequestLane::OnBody);
@@ -87,6 +88,15 @@ void RequestLane::Start(Call call) {
   active_.emplace(easy, std::move(owned));
   CURLMcode added = curl_multi_add_handle(multi_, easy);
   CHECK(added == CURLM_OK) << "curl_multi_add_handle: " << curl_multi_strerror(added);
+}
+
+// When the path to the server broke, every connection kept open since before is as dead as the one that told
+// us, and each would cost a whole time-out to find out. Only those used since then are taken again.
+void RequestLane::AvoidSuspectConnections(CURL* easy) {
+  constexpr long kCurlDefault = 118;
+  if (!lost_at_) return;
+  auto since = std::chrono::duration_cast<seconds>(loop_.now().mono - *lost_at_).count();
+  curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, std::clamp<long>(since - 1, 0, kCurlDefault));
 }
 
 size_t RequestLane::OnBody(char* data, size_t, size_t size, void* user) {
@@ -127,6 +137,7 @@ void RequestLane::OnFinished(CURL* easy, CURLcode code) {
   std::unique_ptr<Transfer> transfer = std::move(found->second);
   active_.erase(found);
 
+  if (code != CURLE_OK && transfer->sent > 0) lost_at_ = loop_.now().mono;
   Status status = Judge(*transfer, code);
   if (status.ok()) {
     long http_code = 0;

@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -40,6 +41,7 @@ class RequestLane {
   void OnFinished(CURL* easy, CURLcode code);
   Status Judge(Transfer& transfer, CURLcode code);
   void SendAgain(Call call, Duration delay);
+  void AvoidSuspectConnections(CURL* easy);
   static size_t OnBody(char* data, size_t, size_t size, void* transfer);
   static int OnSending(void* transfer, char*, char*, int, int);
 
@@ -50,7 +52,8 @@ class RequestLane {
   CURLM* multi_;
   std::deque<Call> queue_;
   std::unordered_map<CURL*, std::unique_ptr<Transfer>> active_;
-  std::vector<CURL*> idle_;  // handles for later use
+  std::vector<CURL*> idle_;          // handles for later use
+  std::optional<MonoTime> lost_at_;  // when an answer was last waited for in vain
 };
 
 }  // namespace lockstep::kube
