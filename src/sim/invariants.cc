@@ -14,13 +14,6 @@ constexpr Duration kResolve = seconds(60);  // an excess or a double that a race
 
 bool Waits(GangPhase phase) { return phase == GangPhase::kQueued || phase == GangPhase::kChecking; }
 
-bool Ours(const SeenJob& job) {
-  std::string manager = json::GetString(*job.object, "spec.runPolicy.managedBy");
-  return manager.empty() || manager == "kubeflow.org/training-operator";
-}
-
-bool SuspendedBySpec(const SeenJob& job) { return json::GetBool(*job.object, "spec.runPolicy.suspend"); }
-
 }  // namespace
 
 Invariants::Invariants(Picture& picture, Loop& loop, InvariantOptions options)
@@ -116,7 +109,7 @@ void Invariants::CheckGang(const api::Gang& gang) {
 // 5. A success already seen is final.
 void Invariants::CheckJob(const SeenJob& job) {
   std::string& before = finished_[job.meta.uid];
-  std::string is = job.is_true("Succeeded") ? "Succeeded" : job.is_true("Failed") ? "Failed" : "";
+  std::string is = job.succeeded ? "Succeeded" : job.failed ? "Failed" : "";
   if (!before.empty() && is != before) Violate(5, "job " + job.meta.key() + " was " + before + " and is no longer");
   before = is;
 }
@@ -139,7 +132,7 @@ void Invariants::Look() {
   if (paused_()) Disturb();
   CheckNodes();
   for (const auto& [key, job] : picture_.jobs) {
-    if (job.meta.deleted_at || !Ours(job)) continue;
+    if (job.meta.deleted_at || !job.ours) continue;
     const api::Gang* gang = picture_.GangOf(job);
     CheckParts(job, gang);
     CheckReason(job, gang);
@@ -191,17 +184,16 @@ void Invariants::CheckParts(const SeenJob& job, const api::Gang* gang) {
 void Invariants::CheckReason(const SeenJob& job, const api::Gang* gang) {
   std::string key = job.meta.key();
   if (job.finished()) return;
-  std::vector<RoleAsk> asks = AsksOf(job);
+  const std::vector<RoleAsk>& asks = job.asks;
   if (gang == nullptr) return Wrong(7, key, "job " + key + " has neither a gang nor an end", options_.patience);
   const api::GangReason& reason = gang->status.reason;
   if (!Waits(gang->status.phase)) return;
   if (reason.code.empty()) return Wrong(7, key, "gang of " + key + " waits without a reason", options_.patience);
-  if (!job.is_true("Placed") && job.condition("Placed") == nullptr) {
-    return Wrong(7, key, "job " + key + " has no condition Placed", options_.patience);
-  }
-  if (job.is_true("Placed")) return Wrong(7, key, "job " + key + " waits and says Placed", options_.patience);
+  const json::Doc* placed = job.condition("Placed");
+  if (placed == nullptr) return Wrong(7, key, "job " + key + " has no condition Placed", options_.patience);
+  if (json::GetString(*placed, "status") == "True") return Wrong(7, key, "job " + key + " waits and says Placed", options_.patience);
   if (asks.empty() || !Alike(asks)) return;
-  bool held_back = SuspendedBySpec(job) || gang->status.not_before || reason.code == "AdmissionRefused" ||
+  bool held_back = job.suspended || gang->status.not_before || reason.code == "AdmissionRefused" ||
                    reason.code == "OldPodsLeft";
   if (held_back) return;
   if (Impossible(asks) != (reason.code == "Impossible")) {
@@ -258,9 +250,9 @@ void Invariants::CheckFirstInQueue() {
   std::optional<std::map<std::string, Taken>> taken;
   for (const auto& [queued_at, job] : queue) {
     const api::Gang* gang = picture_.GangOf(*job);
-    std::vector<RoleAsk> asks = AsksOf(*job);
+    const std::vector<RoleAsk>& asks = job->asks;
     const std::string& code = gang->status.reason.code;
-    if (asks.empty() || SuspendedBySpec(*job) || code == "AdmissionRefused") continue;
+    if (asks.empty() || job->suspended || code == "AdmissionRefused") continue;
     bool backs_off = gang->status.not_before && *gang->status.not_before > loop_.now().wall;
     if (backs_off || !picture_.PodsOf(job->meta.key()).empty()) continue;
     if (Impossible(asks)) continue;

@@ -211,8 +211,12 @@ void Network::ApplyRanks(kube::Request& request) const {
 void Network::Deliver(kube::Request request, Duration after, kube::Api::Done done) {
   ++in_flight_;
   ApplyRanks(request);
-  auto send = [this, alive = alive_, request = std::move(request), done = std::move(done)]() mutable {
+  auto send = [this, alive = alive_, epoch = epoch_, request = std::move(request), done = std::move(done)]() mutable {
     if (!*alive) return;
+    if (epoch != epoch_) {
+      --in_flight_;
+      return;
+    }
     kube::Request copy = request;
     copy.body.clear();
     server_.Send(std::move(request), [this, alive, copy = std::move(copy), done](kube::Response response) {

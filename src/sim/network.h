@@ -43,6 +43,9 @@ class Network {
   // Ends watches: breaks are NoAnswer, expiries 410. A null resource means all.
   void EndWatches(const kube::Status& status, const kube::Resource* resource = nullptr);
 
+  // What is under way to the server never arrives: the other end of what a crash may mean.
+  void LoseRequestsUnderWay() { ++epoch_; }
+
   // Pods that carry this name (as of attempt 1) and attempt are created with these annotations.
   void SetRank(const Rank& rank) { ranks_.push_back(rank); }
   void Listen(OnWrite on_write) { on_write_ = std::move(on_write); }
@@ -78,6 +81,7 @@ class Network {
   int64_t writes_ = 0;
   MonoTime last_write_{};
   size_t in_flight_ = 0;
+  uint64_t epoch_ = 0;  // requests of an older one are lost
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

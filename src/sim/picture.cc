@@ -19,6 +19,35 @@ Number ParseNumber(const std::string& text, Number fallback) {
 
 bool IsJob(const kube::Resource& resource) { return jobs::FrameworkOf(resource) != nullptr; }
 
+std::vector<RoleAsk> AsksOf(const json::Doc& job) {
+  std::vector<RoleAsk> asks;
+  const json::Doc* roles = json::Find(job, "spec.pytorchReplicaSpecs");
+  if (roles == nullptr || !roles->is_object()) return {};
+  for (const auto& [name, role] : roles->items()) {
+    const json::Doc* pod_spec = json::Find(role, "template.spec");
+    if (pod_spec == nullptr) return {};
+    Result<kube::PodNeed> need = kube::ParsePodNeed(json::Doc{{"spec", *pod_spec}});
+    if (!need.ok()) return {};
+    asks.push_back({name, static_cast<int32_t>(json::GetInt(role, "replicas", 1)), *std::move(need)});
+  }
+  return asks;
+}
+
+SeenJob ReadJob(const kube::Resource& resource, const json::DocPtr& object) {
+  SeenJob job;
+  job.meta = kube::ParseMeta(*object);
+  job.object = object;
+  job.resource = &resource;
+  job.succeeded = job.is_true("Succeeded");
+  job.failed = job.is_true("Failed");
+  std::string manager = json::GetString(*object, "spec.runPolicy.managedBy");
+  job.ours = manager.empty() || manager == "kubeflow.org/training-operator";
+  job.suspended = json::GetBool(*object, "spec.runPolicy.suspend");
+  job.gang = job.meta.ns + "/" + api::GangName(resource.kind, job.meta.name);
+  job.asks = AsksOf(*object);
+  return job;
+}
+
 }  // namespace
 
 const json::Doc* SeenJob::condition(std::string_view type) const {
@@ -114,7 +143,7 @@ void Picture::Take(const kube::Resource& resource, const json::DocPtr& object, b
     if (gone) {
       jobs.erase(key);
     } else {
-      jobs.insert_or_assign(key, SeenJob{kube::ParseMeta(*object), object, &resource});
+      jobs.insert_or_assign(key, ReadJob(resource, object));
     }
   }
   ++version;
@@ -127,7 +156,7 @@ const SeenJob* Picture::FindJob(const std::string& key) const {
 }
 
 const api::Gang* Picture::GangOf(const SeenJob& job) const {
-  auto found = gangs.find(job.meta.ns + "/" + api::GangName(job.resource->kind, job.meta.name));
+  auto found = gangs.find(job.gang);
   if (found == gangs.end() || found->second.spec.job.uid != job.meta.uid) return nullptr;
   return &found->second;
 }

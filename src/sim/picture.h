@@ -33,14 +33,28 @@ struct SeenPod {
   bool ended() const { return pod.terminal() && kube::AllContainersEnded(pod); }
 };
 
+// What one role of a job asks for, from its template as the user wrote it.
+struct RoleAsk {
+  std::string role;  // "Worker"
+  int32_t count = 0;
+  kube::PodNeed need;
+};
+
 struct SeenJob {
   kube::Meta meta;
   json::DocPtr object;
   const kube::Resource* resource = nullptr;
 
+  // Read once from the object.
+  bool succeeded = false, failed = false;
+  bool ours = false;       // no other controller is named
+  bool suspended = false;  // by its spec
+  std::string gang;        // key of its Gang
+  std::vector<RoleAsk> asks;  // empty if they can't be read
+
   const json::Doc* condition(std::string_view type) const;
   bool is_true(std::string_view type) const;
-  bool finished() const { return is_true("Succeeded") || is_true("Failed"); }
+  bool finished() const { return succeeded || failed; }
   std::string state() const;  // the type of the last condition, as `kubectl get` shows it
 };
 

@@ -28,7 +28,7 @@ void AddEmptySeats(const Picture& picture, const SeenJob& job, const api::Gang& 
   for (const SeenPod* pod : picture.PodsOf(job.meta.key())) {
     if (pod->owner_uid == job.meta.uid && pod->attempt == gang.status.attempt) there.emplace(pod->role, pod->index);
   }
-  std::vector<RoleAsk> asks = AsksOf(job);
+  const std::vector<RoleAsk>& asks = job.asks;
   for (const api::NodeSeats& seats : gang.status.placement) {
     for (const api::RoleRange& range : seats.pods) {
       auto ask = std::find_if(asks.begin(), asks.end(), [&](const RoleAsk& a) { return a.role == range.role; });
@@ -68,20 +68,6 @@ bool Greedy(const std::vector<const kube::Node*>& nodes, std::map<std::string, T
 }
 
 }  // namespace
-
-std::vector<RoleAsk> AsksOf(const SeenJob& job) {
-  std::vector<RoleAsk> asks;
-  const json::Doc* roles = json::Find(*job.object, "spec.pytorchReplicaSpecs");
-  if (roles == nullptr || !roles->is_object()) return {};
-  for (const auto& [name, role] : roles->items()) {
-    const json::Doc* pod_spec = json::Find(role, "template.spec");
-    if (pod_spec == nullptr) return {};
-    Result<kube::PodNeed> need = kube::ParsePodNeed(json::Doc{{"spec", *pod_spec}});
-    if (!need.ok()) return {};
-    asks.push_back({name, static_cast<int32_t>(json::GetInt(role, "replicas", 1)), *need});
-  }
-  return asks;
-}
 
 std::map<std::string, Taken> TakenByNode(const Picture& picture, const std::string& except) {
   std::map<std::string, Taken> taken;

@@ -12,15 +12,6 @@ namespace lockstep::sim {
 // Arithmetic over a Picture that shares nothing with cluster/ and gang/: what is taken on each node, and whether
 // a gang surely fits. Slow and plain, so that it can be trusted.
 
-// What one role of a job asks for, from its template as the user wrote it.
-struct RoleAsk {
-  std::string role;  // "Worker"
-  int32_t count = 0;
-  kube::PodNeed need;
-};
-// Empty for a job that can't be read.
-std::vector<RoleAsk> AsksOf(const SeenJob& job);
-
 struct Taken {
   kube::Resources requests;  // "pods" counts pods
 };

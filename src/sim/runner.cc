@@ -63,7 +63,8 @@ Runner::Runner(Ground& ground, const Scenario& scenario, OnLog on_log)
                             invariants_.OnStep(world);
                           },
                           [this](const std::string& text) { Log(text, text.find(':') == std::string::npos); }}),
-      tick_(ground.loop()) {
+      tick_(ground.loop()),
+      restart_(ground.loop()) {
   ground_.picture().Listen([this](const Picture::Change& change) { OnPicture(change); });
   ground_.network().Listen([this](const kube::Request& request, const kube::Response&) {
     if (request.resource == &kube::kEvents || request.resource == &kube::kLeases) return;
@@ -140,11 +141,22 @@ bool Runner::Run(const std::function<bool()>& until, Duration limit) {
   bool held = false;
   ground_.RunUntilTrue(
       [&] {
+        CrashIfDue();
         held = until && until();
         return held || invariants_.violation().has_value();
       },
       limit);
   return held;
+}
+
+// Called between two tasks, so that nothing of the operator is on the stack.
+void Runner::CrashIfDue() {
+  if (!crash_ || writes_ < crash_->after_write) return;
+  if (crash_->lost) ground_.network().LoseRequestsUnderWay();
+  crash_.reset();
+  operators_.CrashAll();
+  invariants_.Disturb();
+  restart_.SetAfter(seconds(1), [this] { operators_.Start(); });
 }
 
 Outcome Runner::RunTo(Duration time) {

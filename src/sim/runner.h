@@ -28,6 +28,11 @@ class Runner {
   Runner(Ground& ground, const Scenario& scenario, OnLog on_log = {});
   ~Runner();
 
+  // All operators crash when so many writes (Events apart) have been answered by the server, before they hear of the
+  // last one; a new one starts a second later. `lost`: what else was under way never arrives; else it does.
+  void CrashAfterWrite(int64_t writes, bool lost) { crash_ = {writes, lost}; }
+  int64_t writes() const { return writes_; }
+
   // Nothing, or what failed: file, line, time, what was expected and the last lines of the log.
   Outcome Run();
 
@@ -66,6 +71,7 @@ class Runner {
   void OnPicture(const Picture::Change& change);
   void Log(std::string text, bool story = true);
   void Tick();
+  void CrashIfDue();
   Error Failure(const Statement* statement, const std::string& what) const;
 
   Ground& ground_;
@@ -78,7 +84,13 @@ class Runner {
   Timer tick_;
   bool operators_wanted_ = true;  // the first statement that needs one starts it
   std::map<std::string, std::string> last_told_;  // by object: what was logged of it
-  int64_t writes_ = 0;       // of operators, Events apart
+  struct PlannedCrash {
+    int64_t after_write = 0;
+    bool lost = false;
+  };
+  std::optional<PlannedCrash> crash_;
+  Timer restart_;
+  int64_t writes_ = 0;  // of operators, Events apart
   MonoTime last_write_{};
 };
 

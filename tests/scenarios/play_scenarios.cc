@@ -1,7 +1,10 @@
-// Plays scenario files and says which failed: `play_scenarios [--kube] [--scale N] [--seeds N] [--log] FILE...`.
-// Without --kube in virtual time; with it on the API server of $KUBECONFIG, those marked virtual-only left out.
+// Plays scenario files and says which failed: `play_scenarios [--kube] [--scale N] [--seeds N]
+// [--crash-everywhere] [--log] FILE...`.
+// Without --kube in virtual time; --crash-everywhere plays a file once for each write of the operator, with a crash
+// right after it. With --kube on the API server of $KUBECONFIG, those marked virtual-only left out.
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,7 @@ namespace {
 struct Options {
   bool kube = false;
   bool log = false;
+  bool crash_everywhere = false;
   double scale = 20;
   uint64_t seeds = 1;
   std::vector<std::string> files;
@@ -25,12 +29,21 @@ void Print(const LogEntry& entry) {
   std::printf("%10s  %s\n", FormatDuration(entry.time).c_str(), entry.text.c_str());
 }
 
-Outcome PlayOn(Ground& ground, const Scenario& scenario, const Options& options) {
+struct Crash {
+  int64_t after_write = 0;
+  bool lost = false;
+};
+
+// `writes`: how many there were.
+Outcome PlayOn(Ground& ground, const Scenario& scenario, const Options& options, std::optional<Crash> crash = {},
+               int64_t* writes = nullptr) {
   if (Outcome error = ground.Prepare()) return error;
   Outcome outcome;
   {
     Runner runner(ground, scenario, options.log ? Print : Runner::OnLog());
+    if (crash) runner.CrashAfterWrite(crash->after_write, crash->lost);
     outcome = runner.Run();
+    if (writes != nullptr) *writes = runner.writes();
   }
   ground.CleanUp();
   return outcome;
@@ -45,6 +58,26 @@ Outcome PlaySimulated(const Scenario& scenario, const Options& options) {
       return Error{"seed " + std::to_string(seed) + ": " + error->message};
     }
   }
+  return {};
+}
+
+// DESIGN: whatever crashes, the same jobs succeed or fail with the same counted restarts.
+Outcome PlayWithCrashes(const Scenario& scenario, const Options& options) {
+  int64_t writes = 0;
+  {
+    SimulatedGround ground;
+    if (Outcome error = PlayOn(ground, scenario, options, {}, &writes)) return error;
+  }
+  for (int64_t after = 0; after <= writes; ++after) {
+    for (bool lost : {false, true}) {
+      SimulatedGround ground;
+      Outcome error = PlayOn(ground, scenario, options, Crash{after, lost});
+      if (!error) continue;
+      return Error{"crash after write " + std::to_string(after) + " of " + std::to_string(writes) +
+                   (lost ? ", the rest lost: " : ", the rest applied: ") + error->message};
+    }
+  }
+  std::printf("%s: %lld crash points, two ways each\n", scenario.name.c_str(), static_cast<long long>(writes + 1));
   return {};
 }
 
@@ -69,7 +102,9 @@ bool PlayFile(const std::string& file, const Options& options) {
     return true;
   }
   auto began = std::chrono::steady_clock::now();
-  Outcome error = options.kube ? PlayReal(*scenario, options) : PlaySimulated(*scenario, options);
+  Outcome error = options.kube               ? PlayReal(*scenario, options)
+                  : options.crash_everywhere ? PlayWithCrashes(*scenario, options)
+                                             : PlaySimulated(*scenario, options);
   double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (error) {
     std::printf("FAILED %s\n", error->message.c_str());
@@ -87,6 +122,8 @@ int Main(int argc, char** argv) {
     std::string word = argv[i];
     if (word == "--kube") {
       options.kube = true;
+    } else if (word == "--crash-everywhere") {
+      options.crash_everywhere = true;
     } else if (word == "--log") {
       options.log = true;
     } else if (word == "--scale" && i + 1 < argc) {
