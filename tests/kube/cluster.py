@@ -229,9 +229,10 @@ def summary(job):
 
 
 def pytorchjob(name, pods, gpu=1, requests=None, ns="default", annotations=None):
-    """A master and `pods` - 1 workers; `requests` instead of GPUs. The ranks meet before they work, as real ones do: a
-    part of a gang gets nowhere, not even with short run times."""
-    annotations = {"hollow.lockstep.dev/rendezvous": f"{name}/{pods}", **(annotations or {})}
+    """A master and `pods` - 1 workers; `requests` instead of GPUs. Unless other annotations say otherwise the ranks meet
+    before they work, as real ones do: a part of a gang gets nowhere, however short its run time."""
+    if annotations is None:
+        annotations = {"hollow.lockstep.dev/rendezvous": f"{name}/{pods}"}
     resources = {"requests": requests} if requests else {"limits": {"nvidia.com/gpu": gpu}}
 
     def replica(count):

@@ -48,7 +48,8 @@ def check_order(report, rounds):
 
 def impossible_until_a_node_comes(cluster):
     """One pod more than there are GPUs."""
-    cluster.submit(pytorchjob("too-big", NODES + 1))
+    # Pretended ranks can meet only below one `lockstep hollow`; these work alone, long enough for all to be started.
+    cluster.submit(pytorchjob("too-big", NODES + 1, annotations={"hollow.lockstep.dev/run-time": "1s"}))
     job = wait_until("the job says that it can never run",
                      lambda: (j := cluster.job("too-big")) and condition(j, "Placed") and j)
     placed = condition(job, "Placed")

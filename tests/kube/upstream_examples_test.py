@@ -26,12 +26,18 @@ def make_namespace(cluster, ns):
 
 
 def submit(cluster, path, *flags):
-    """Creates what is in the file as a user does; returns (namespace, name) of its jobs."""
+    """Creates what is in the file as a user does; returns (namespace, name) of its jobs that come to an end."""
     jobs = [doc for doc in yaml.safe_load_all(path.read_text()) if doc and doc["kind"] == "PyTorchJob"]
     for job in jobs:
         make_namespace(cluster, job["metadata"].get("namespace", "default"))
     cluster.kubectl("create", *flags, "-f", str(path))
-    return [(job["metadata"].get("namespace", "default"), job["metadata"]["name"]) for job in jobs]
+    return [(job["metadata"].get("namespace", "default"), job["metadata"]["name"]) for job in jobs if ends(job)]
+
+
+def ends(job):
+    """Without a master whose success decides, ranks that are always restarted run for ever."""
+    roles = job["spec"]["pytorchReplicaSpecs"]
+    return "Master" in roles or all(role.get("restartPolicy") != "Always" for role in roles.values())
 
 
 def submit_all(cluster, folder, *flags):
@@ -78,6 +84,9 @@ def main():
     submitted = submit_all(cluster, OWN, "--validate=ignore")  # one has fields that nobody knows yet
     assert submitted
     run(cluster, submitted)
+    for ns in ("default", "ml"):
+        for name in cluster.jobs(ns):
+            cluster.api.delete(f"{JOBS}/namespaces/{ns}/pytorchjobs/{name}")
     wait_until("no live pod", lambda: not live(cluster.api.items(f"{CORE}/pods")))
     assert operator.stop() == 0
     cluster.audit()
