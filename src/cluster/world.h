@@ -110,6 +110,7 @@ struct GangState {
   std::optional<MonoTime> last_progress;   // of any member while starting; a longer start timeout
   std::optional<MonoTime> status_written;  // of the job; an earlier write
   std::optional<MonoTime> reason_written;  // of the Gang's reason; an earlier write
+  std::pair<uint64_t, uint64_t> told;      // versions of job and Gang that agree on why it waits; some work
   std::string event_reason;                // last event recorded; one event twice
   bool gang_read = false;                  // Gang read fresh since a pod of a later attempt appeared
   bool unread = false;                     // a Gang write whose fate a read must still show

@@ -80,7 +80,8 @@ void Restart(Draft& draft, GangState& gang, const Members& members, size_t faile
   if (job.run_policy.backoff_limit && next.policy_restarts >= *job.run_policy.backoff_limit) {
     jobs::JobFacts facts{&gang.status(), members.counts, jobs::Verdict::kFailed, failed_role,
                          "Job `" + job.meta.name + "` has failed because it has reached the specified backoff limit"};
-    return WriteJobStatus(draft, gang, facts);
+    WriteJobStatus(draft, gang, facts);
+    return;
   }
   next.phase = GangPhase::kRestarting;
   ++next.policy_restarts;

@@ -90,8 +90,10 @@ void Explain(Draft& draft, GangState& gang, const api::GangReason& reason) {
   }
   // The job hears of it when the Gang has it on record.
   if (gang.assumed || gang.status().reason.code.empty()) return;
+  std::pair versions(gang.job->resource_version, gang.gang_version());
+  if (gang.told == versions) return;  // the job's status is costly to work out, and nothing has changed
   jobs::JobFacts facts{&gang.status(), {}, jobs::Verdict::kGoesOn, 0, ""};
-  WriteJobStatus(draft, gang, facts);
+  if (WriteJobStatus(draft, gang, facts)) gang.told = versions;
 }
 
 }  // namespace

@@ -41,15 +41,19 @@ std::string_view LastReason(const json::Doc& status) {
 
 }  // namespace
 
-void WriteJobStatus(Draft& draft, GangState& gang, const jobs::JobFacts& facts) {
+bool WriteJobStatus(Draft& draft, GangState& gang, const jobs::JobFacts& facts) {
   const json::Doc& known = gang.job->status();
   json::Doc wanted = jobs::NextStatus(*gang.job->job(), facts, draft.now.wall);
-  if (wanted == known) return;
+  if (wanted == known) return true;
   if (gang.status_written && OnlyCountsDiffer(known, wanted)) {
     MonoTime due = *gang.status_written + kCountsInterval;
-    if (draft.now.mono < due) return draft.world.WakeAt(due, gang.key);
+    if (draft.now.mono < due) {
+      draft.world.WakeAt(due, gang.key);
+      return false;
+    }
   }
   Write(draft, gang, wanted);
+  return false;
 }
 
 void RejectJob(Draft& draft, GangState& gang) {

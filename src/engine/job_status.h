@@ -6,8 +6,8 @@
 namespace lockstep::engine {
 
 // Brings the job's status to what `facts` ask for, guarded by the version we know. A change of replica counts
-// alone waits until kCountsInterval has passed since the last write.
-void WriteJobStatus(Draft& draft, cluster::GangState& gang, const jobs::JobFacts& facts);
+// alone waits until kCountsInterval has passed since the last write. True if nothing is left to write.
+bool WriteJobStatus(Draft& draft, cluster::GangState& gang, const jobs::JobFacts& facts);
 
 // Marks a job that breaks validation Failed, with every broken field.
 void RejectJob(Draft& draft, cluster::GangState& gang);
