@@ -157,7 +157,10 @@ struct World {
     friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
   };
   std::set<QueueKey> waiting;
-  QueueKey explained_up_to;  // where the last step stopped explaining
+  // Where the last step stopped explaining; the state of nodes that the last whole pass over the queue, and the one
+  // under way, began with.
+  QueueKey explained_up_to;
+  uint64_t explained_generation = 0, explaining_generation = 0;
   // The wall time the key of a waiting gang was made with.
   std::map<std::string, WallTime> waiting_since;
 

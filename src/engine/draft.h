@@ -14,6 +14,7 @@ class Draft {
 
   cluster::World& world;
   const Now now;
+  std::vector<std::string> advanced;  // keys of the gangs that this step has looked at already
 
   // Adds an action, unless one that touches the same key is in flight or the key is backing off after a failure
   // (then the gang is woken in time). True if it was added.

@@ -98,19 +98,32 @@ void Explain(Draft& draft, GangState& gang, const api::GangReason& reason) {
 
 }  // namespace
 
+bool MoreToExplain(const World& world) {
+  return !world.waiting.empty() && world.explained_generation != world.nodes.generation();
+}
+
 void ExplainWaiting(Draft& draft) {
   World& world = draft.world;
   if (world.waiting.empty()) return;
   Reasons reasons(draft);
+  auto explain = [&](GangState& gang) {
+    if (gang.gang == nullptr || gang.status().phase == api::GangPhase::kRestarting) return;
+    api::GangReason reason = reasons.For(gang);
+    if (reason.code != "Checking") Explain(draft, gang, reason);  // a check lasts milliseconds
+  };
+  for (const std::string& key : draft.advanced) {
+    if (world.waiting_since.contains(key)) explain(world.gangs.at(key));
+  }
   auto next = world.waiting.upper_bound(world.explained_up_to);
   size_t looks = std::min(kReasonsPerStep, world.waiting.size());
   for (size_t i = 0; i < looks; ++i, ++next) {
-    if (next == world.waiting.end()) next = world.waiting.begin();
+    if (next == world.waiting.end()) {
+      next = world.waiting.begin();
+      world.explained_generation = world.explaining_generation;  // one whole pass is done
+      world.explaining_generation = world.nodes.generation();
+    }
     world.explained_up_to = *next;
-    GangState& gang = world.gangs.at(next->gang);
-    if (gang.gang == nullptr || gang.status().phase == api::GangPhase::kRestarting) continue;
-    api::GangReason reason = reasons.For(gang);
-    if (reason.code != "Checking") Explain(draft, gang, reason);  // a check lasts milliseconds
+    explain(world.gangs.at(next->gang));
   }
 }
 

@@ -35,7 +35,9 @@ inline constexpr int kUnansweredChecks = 3;
 inline constexpr Duration kCountsInterval = seconds(1);
 // A waiting gang's sentence, when only its numbers changed, is rewritten at most this often.
 inline constexpr Duration kReasonInterval = seconds(30);
-// Gangs explained anew in one step, so that a step stays short with 10,000 of them waiting.
-inline constexpr size_t kReasonsPerStep = 200;
+// Gangs explained anew in one step besides those that changed, so that a step stays short with 10,000 of them
+// waiting; and how soon the next of them follow when nothing else happens.
+inline constexpr size_t kReasonsPerStep = 50;
+inline constexpr Duration kExplainAgain = milliseconds(20);
 
 }  // namespace lockstep::engine

@@ -3,6 +3,7 @@
 #include "engine/advance.h"
 #include "engine/answers.h"
 #include "engine/explain_waiting.h"
+#include "engine/limits.h"
 #include "engine/place_gangs.h"
 
 namespace lockstep::engine {
@@ -57,6 +58,7 @@ void AdvanceJobs(Draft& draft) {
     AdvanceGang(draft, *gang);
     cluster::RefreshHeld(world, *gang);
     cluster::RefreshQueue(world, *gang);
+    draft.advanced.push_back(gang->key);
     if (Forgettable(world, *gang)) world.gangs.erase(std::string(gang->key));
   }
 }
@@ -69,6 +71,10 @@ StepResult EmitActions(Draft& draft) {
     result.next_wake = draft.now.mono;
   } else if (!draft.world.wakes.empty()) {
     result.next_wake = draft.world.wakes.begin()->first;
+  }
+  if (MoreToExplain(draft.world)) {
+    MonoTime soon = draft.now.mono + kExplainAgain;
+    result.next_wake = std::min(result.next_wake.value_or(soon), soon);
   }
   return result;
 }

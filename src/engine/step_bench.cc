@@ -1,0 +1,57 @@
+// DESIGN's bars for one step: one changed node at 5,000 nodes with 10,000 waiting gangs, and the reasons of all.
+#include <benchmark/benchmark.h>
+
+#include "engine/testing.h"
+
+namespace lockstep::engine {
+namespace {
+
+using cluster::Action;
+using testing::HandDriven;
+
+// A full cluster of 5,000 nodes with `waiting` gangs of eight behind it, everything recorded and explained.
+HandDriven& Crowded(int waiting) {
+  static std::map<int, std::unique_ptr<HandDriven>> made;
+  std::unique_ptr<HandDriven>& engine = made[waiting];
+  if (engine != nullptr) return *engine;
+  engine = std::make_unique<HandDriven>();
+  engine->Nodes(5000, 8);
+  engine->Step();
+  for (cluster::NodeId node = 0; node < 5000; ++node) {
+    kube::PodNeed need;
+    need.requests = {{"nvidia.com/gpu", 8000}};
+    engine->world.Occupy(engine->world.nodes.name(node), engine->world.nodes.Class(need));
+  }
+  for (int i = 0; i < waiting; ++i) engine->Job("job-" + std::to_string(i), 8);
+  for (int round = 0; round < waiting / 100 + 50; ++round) {
+    std::vector<Action> actions = engine->Step();
+    for (const Action& action : actions) engine->Applied(action);
+    engine->now.mono += milliseconds(10);
+  }
+  return *engine;
+}
+
+void StepWithOneChangedNode(benchmark::State& state) {
+  HandDriven& engine = Crowded(static_cast<int>(state.range(0)));
+  int gpus = 8;
+  for (auto _ : state) {
+    engine.Node("node-17", gpus = 15 - gpus);
+    std::vector<Action> actions = engine.Step();
+    state.PauseTiming();
+    for (const Action& action : actions) engine.Applied(action);
+    state.ResumeTiming();
+  }
+}
+BENCHMARK(StepWithOneChangedNode)->Arg(100)->Arg(10000)->Unit(benchmark::kMicrosecond);
+
+void CopyTheWorld(benchmark::State& state) {
+  HandDriven& engine = Crowded(static_cast<int>(state.range(0)));
+  for (auto _ : state) {
+    cluster::World copy = engine.world;
+    benchmark::DoNotOptimize(copy);
+  }
+}
+BENCHMARK(CopyTheWorld)->Arg(100)->Arg(10000)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace lockstep::engine

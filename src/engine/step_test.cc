@@ -1,0 +1,190 @@
+#include "engine/step.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/testing.h"
+
+namespace lockstep::engine {
+namespace {
+
+using api::GangPhase;
+using cluster::Action;
+using cluster::ActionKind;
+using testing::HandDriven;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+MATCHER_P(Is, kind, "") { return arg.kind == kind; }
+
+std::string Text(const std::vector<Action>& actions) {
+  std::string text;
+  for (const Action& action : actions) {
+    text += std::string(cluster::KindText(action.kind)) + " " + action.touches + " " + action.request.body + "\n";
+  }
+  return text;
+}
+
+TEST(Step, AsksAdmissionAndRecordsTheGangFirst) {
+  HandDriven engine;
+  engine.Nodes(8, 1);
+  engine.Job("a", 8);
+
+  std::vector<Action> actions = engine.Step();
+
+  EXPECT_THAT(actions, Contains(Is(ActionKind::kCreateGang)));
+  EXPECT_THAT(actions, Not(Contains(Is(ActionKind::kCreatePod))));
+}
+
+TEST(Step, WritesThePlacementBeforeTheFirstPod) {
+  HandDriven engine;
+  engine.Nodes(8, 1);
+  engine.Job("a", 8);
+
+  std::optional<Action> placing = engine.RunUntil(ActionKind::kWriteGang);
+  ASSERT_TRUE(placing);
+  EXPECT_THAT(placing->request.body, HasSubstr("\"phase\":\"Placing\""));
+  EXPECT_THAT(placing->request.body, HasSubstr("\"resourceVersion\""));
+  EXPECT_THAT(engine.Step(), Not(Contains(Is(ActionKind::kCreatePod)))) << "the record has no answer yet";
+
+  engine.Applied(*placing);
+  std::optional<Action> pod = engine.RunUntil(ActionKind::kCreatePod);
+  ASSERT_TRUE(pod);
+  EXPECT_THAT(pod->request.body, HasSubstr("\"nodeName\":\"node-0\""));
+}
+
+TEST(Step, AServiceThatRanksLookUpComesBeforeTheFirstPod) {
+  HandDriven engine;
+  engine.Nodes(2, 1);
+  engine.Job("a", 2);
+  const cluster::GangState* gang = nullptr;
+  std::optional<Action> pod = engine.RunUntil(ActionKind::kCreatePod);
+  ASSERT_TRUE(pod);
+  gang = &engine.Gang("a");
+  const jobs::Job& job = *gang->job->job();
+  for (int32_t i = 0; i < 2; ++i) {
+    if (job.framework->LookedUp(job, 0, i)) EXPECT_TRUE(gang->services.contains("a-worker-" + std::to_string(i)));
+  }
+}
+
+TEST(Step, SeatsOfAWriteWithoutAnswerStayTaken) {
+  HandDriven engine;
+  engine.Nodes(8, 1);
+  engine.Job("a", 8);
+  std::optional<Action> placing = engine.RunUntil(ActionKind::kWriteGang, "pytorchjob-a");
+  ASSERT_TRUE(placing);
+  engine.Job("b", 8);
+
+  engine.Answered(*placing, kube::NoAnswer("connection reset"));
+  std::vector<Action> actions = engine.Step();
+
+  EXPECT_THAT(actions, Contains(Is(ActionKind::kReadGang))) << "a read decides what became of it";
+  EXPECT_THAT(engine.Gang("a").held, SizeIs(8));
+  EXPECT_THAT(actions, Not(Contains(Is(ActionKind::kWriteGang)))) << "nobody else may have the seats";
+}
+
+TEST(Step, NobodyOvertakesAGangWhoseRecordIsOnItsWay) {
+  HandDriven engine;
+  engine.Nodes(8, 1);
+  engine.Job("a", 8);
+  engine.Job("b", 8);
+  std::optional<Action> first = engine.RunUntil(ActionKind::kCreateGang, "pytorchjob-a");
+  ASSERT_TRUE(first);
+
+  std::optional<Action> told = engine.RunUntil(ActionKind::kWriteGang, "pytorchjob-b");
+  ASSERT_TRUE(told) << "b's record is there, a's is not";
+  EXPECT_THAT(told->request.body, HasSubstr("WaitingItsTurn"));
+  engine.Applied(*first);
+  std::optional<Action> placing = engine.RunUntil(ActionKind::kWriteGang, "pytorchjob-a");
+  ASSERT_TRUE(placing);
+  EXPECT_THAT(placing->request.body, HasSubstr("\"phase\":\"Placing\""));
+}
+
+TEST(Step, ARefusedPodUndoesTheAttemptAndTheNumberStaysUsed) {
+  HandDriven engine;
+  engine.Nodes(8, 1);
+  engine.Job("a", 8);
+  std::optional<Action> pod = engine.RunUntil(ActionKind::kCreatePod);
+  ASSERT_TRUE(pod);
+
+  engine.Answered(*pod, kube::ErrorStatus(422, "Invalid", "spec.containers[0].image: required"));
+  std::optional<Action> undo = engine.RunUntil(ActionKind::kWriteGang);
+
+  ASSERT_TRUE(undo);
+  EXPECT_THAT(undo->request.body, HasSubstr("\"phase\":\"Queued\""));
+  EXPECT_THAT(undo->request.body, HasSubstr("\"attempt\":1"));
+  EXPECT_THAT(undo->request.body, HasSubstr("spec.containers[0].image: required"));
+}
+
+TEST(Step, AFailedRankRestartsTheWholeGangAndIsCountedBeforeAnythingIsDeleted) {
+  HandDriven engine;
+  engine.Nodes(2, 1);
+  engine.Job("a", 2);
+  engine.RunUntil(ActionKind::kDeletePod);
+  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
+  engine.RunUntil(ActionKind::kDeletePod);
+  ASSERT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
+
+  engine.PodIs("a-worker-1", "Failed");
+  std::vector<Action> actions = engine.Step();
+
+  EXPECT_THAT(actions, Not(Contains(Is(ActionKind::kDeletePod))));
+  auto record = std::find_if(actions.begin(), actions.end(), [](const Action& a) { return a.kind == ActionKind::kWriteGang; });
+  ASSERT_NE(record, actions.end());
+  EXPECT_THAT(record->request.body, HasSubstr("\"policy\":1"));
+  engine.Applied(*record);
+  EXPECT_THAT(engine.Step(), Contains(Is(ActionKind::kDeletePod)));
+}
+
+TEST(Step, ALatePlacementWhoseSeatsAreTakenIsUndoneBeforeAnyPod) {
+  HandDriven engine;
+  engine.Nodes(1, 1);
+  engine.Job("a", 1);
+  std::optional<Action> placing = engine.RunUntil(ActionKind::kWriteGang);
+  ASSERT_TRUE(placing);
+  // Meanwhile somebody else's pod was assigned to the node.
+  engine.See(kube::kPods, {{"metadata", {{"name", "foreign"}, {"namespace", "x"}, {"uid", "f"}}},
+                           {"spec", {{"nodeName", "node-0"},
+                                     {"containers", json::Doc::array({{{"name", "c"},
+                                                                       {"resources", {{"limits", {{"nvidia.com/gpu", 1}}}}}}})}}},
+                           {"status", {{"phase", "Running"}}}});
+  engine.Applied(*placing);
+  std::optional<Action> undo = engine.RunUntil(ActionKind::kWriteGang);
+  ASSERT_TRUE(undo);
+  EXPECT_THAT(undo->request.body, HasSubstr("SeatsTaken"));
+  EXPECT_TRUE(engine.Gang("a").pods.empty());
+}
+
+TEST(Step, SaysThatALargerGangThanTheClusterCanNeverRun) {
+  HandDriven engine;
+  engine.Nodes(4, 1);
+  engine.Job("a", 5);
+  std::optional<Action> reason = engine.RunUntil(ActionKind::kWriteGang);
+  ASSERT_TRUE(reason);
+  EXPECT_THAT(reason->request.body, HasSubstr("can never run here: needs 5 nvidia.com/gpu, the nodes it may use have 4"));
+  EXPECT_TRUE(engine.Gang("a").held.empty());
+}
+
+TEST(Step, TheSameEventsGiveTheSameActionsAndASettledWorldNone) {
+  auto run = [] {
+    HandDriven engine;
+    engine.Nodes(8, 1);
+    for (const char* job : {"c", "a", "b"}) engine.Job(job, 8);
+    std::string all;
+    for (int i = 0; i < 12; ++i) {
+      std::vector<Action> actions = engine.Step();
+      all += Text(actions);
+      for (const Action& action : actions) engine.Applied(action);
+    }
+    all += "then: " + Text(engine.Step());
+    return all;
+  };
+  std::string first = run();
+  EXPECT_TRUE(first == run());
+  EXPECT_EQ(first.substr(first.find("then: ")), "then: ") << "settled";
+}
+
+}  // namespace
+}  // namespace lockstep::engine

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/step.h"
+
+// A hand-driven engine for tests: documents go in, actions come out, and the test says what became of each.
+namespace lockstep::engine::testing {
+
+class HandDriven {
+ public:
+  cluster::World world;
+  Now now{MonoTime(seconds(1000)), WallTime(seconds(1'800'000'000))};
+
+  // Nodes of `gpus` GPUs each.
+  void Nodes(int count, int gpus) {
+    for (int i = 0; i < count; ++i) Node("node-" + std::to_string(i), gpus);
+  }
+
+  void Node(const std::string& name, int gpus) {
+    See(kube::kNodes, {{"metadata", {{"name", name}}},
+                       {"status", {{"allocatable", {{"nvidia.com/gpu", std::to_string(gpus)}, {"pods", "110"}}}}}});
+  }
+
+  // A PyTorchJob of `workers` alike pods of one GPU.
+  void Job(const std::string& name, int workers) {
+    json::Doc container = {{"name", "pytorch"}, {"image", "i"}, {"resources", {{"limits", {{"nvidia.com/gpu", 1}}}}}};
+    json::Doc worker = {{"replicas", workers},
+                        {"restartPolicy", "OnFailure"},
+                        {"template", {{"spec", {{"containers", json::Doc::array({container})}}}}}};
+    See(kube::kPyTorchJobs, {{"apiVersion", "kubeflow.org/v1"},
+                             {"kind", "PyTorchJob"},
+                             {"metadata",
+                              {{"name", name},
+                               {"namespace", "default"},
+                               {"uid", "uid-" + name},
+                               {"generation", 1},
+                               {"creationTimestamp", FormatTime(now.wall)}}},
+                             {"spec", {{"pytorchReplicaSpecs", {{"Worker", worker}}}}}});
+  }
+
+  // Something a watch shows; a resourceVersion is given to it.
+  void See(const kube::Resource& resource, json::Doc object) {
+    object["metadata"]["resourceVersion"] = std::to_string(++version_);
+    objects_[std::string(resource.plural) + "/" + kube::KeyOf(object)] = object;
+    events_.push_back(cluster::Observed{&resource, std::make_shared<const json::Doc>(std::move(object))});
+  }
+
+  std::vector<cluster::Action> Step() {
+    std::vector<cluster::Event> events;
+    events.swap(events_);
+    return engine::Step(world, events, now).actions;
+  }
+
+  // The action was applied: its object comes back, patched or created.
+  void Applied(const cluster::Action& action) {
+    json::Doc body = json::Parse(action.request.body).value();
+    std::string key = action.request.ns + "/" +
+                      (action.request.name.empty() ? json::GetString(body, "metadata.name") : action.request.name);
+    json::Doc& object = objects_[std::string(action.request.resource->plural) + "/" + key];
+    if (action.request.verb == kube::Verb::kCreate) object = body;
+    if (action.request.verb == kube::Verb::kPatch) object.merge_patch(body);
+    object["metadata"]["namespace"] = action.request.ns;
+    if (!object["metadata"].contains("uid")) object["metadata"]["uid"] = "uid-" + std::to_string(++version_);
+    object["metadata"]["resourceVersion"] = std::to_string(++version_);
+    events_.push_back(
+        cluster::ActionDone{action.id, kube::OkStatus(), std::make_shared<const json::Doc>(object)});
+  }
+
+  void Answered(const cluster::Action& action, kube::Status status) {
+    events_.push_back(cluster::ActionDone{action.id, std::move(status), nullptr});
+  }
+
+  // Steps and applies all actions until none comes, or one of `stop_at` does: that one is returned, not applied.
+  std::optional<cluster::Action> RunUntil(cluster::ActionKind stop_at, const std::string& touches = "") {
+    for (int round = 0; round < 100; ++round) {
+      std::vector<cluster::Action> actions = Step();
+      if (actions.empty() && events_.empty()) return {};
+      std::optional<cluster::Action> stop;
+      for (cluster::Action& action : actions) {
+        bool wanted = action.kind == stop_at && action.touches.find(touches) != std::string::npos;
+        if (wanted && !stop) {
+          stop = std::move(action);
+        } else {
+          Applied(action);
+        }
+      }
+      if (stop) return stop;
+    }
+    return {};
+  }
+
+  const cluster::GangState& Gang(const std::string& job) const { return world.gangs.at("pytorchjobs/default/" + job); }
+
+  // What the kubelet says of a pod that was created.
+  void PodIs(const std::string& name, const std::string& phase) {
+    json::Doc& pod = objects_.at("pods/default/" + name);
+    json::Doc state = phase == "Running"     ? json::Doc{{"running", json::Doc::object()}}
+                      : phase == "Succeeded" ? json::Doc{{"terminated", {{"exitCode", 0}}}}
+                                             : json::Doc{{"terminated", {{"exitCode", 1}}}};
+    pod["status"] = {{"phase", phase},
+                     {"containerStatuses", json::Doc::array({{{"name", "pytorch"}, {"state", state}}})}};
+    See(kube::kPods, pod);
+  }
+
+ private:
+  std::vector<cluster::Event> events_;
+  std::map<std::string, json::Doc> objects_;
+  uint64_t version_ = 100;
+};
+
+}  // namespace lockstep::engine::testing

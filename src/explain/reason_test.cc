@@ -1,0 +1,76 @@
+#include "explain/reason.h"
+
+#include <gmock/gmock.h>
+
+namespace lockstep::explain {
+namespace {
+
+using cluster::Reason;
+
+gang::NoFit Short(std::string resource, kube::Amount needed, kube::Amount free) {
+  gang::NoFit no_fit;
+  no_fit.nodes = 4;
+  no_fit.shortest = gang::Supply{std::move(resource), needed, free};
+  gang::ClassFit fit;
+  fit.wanted = 8;
+  fit.seats = free / 1000;
+  fit.refused = {{Reason::kResource, no_fit.shortest->resource, 4}};
+  no_fit.classes = {fit};
+  return no_fit;
+}
+
+TEST(ExplainNoFit, TellsWhatIsNeededWhatIsFreeAndWhoHoldsTheRest) {
+  api::GangReason reason = ExplainNoFit(Short("nvidia.com/gpu", 8000, 0), {{"a", 8000}});
+  EXPECT_EQ(reason.code, "InsufficientResources");
+  EXPECT_EQ(reason.message, "needs 8 nvidia.com/gpu, 0 free; a holds 8");
+}
+
+TEST(ExplainNoFit, NamesAtMostThreeHolders) {
+  std::vector<Holder> holders = {{"a", 4000}, {"b", 2000}, {"c", 1000}, {"d", 1000}, {"e", 1000}};
+  EXPECT_EQ(ExplainNoFit(Short("nvidia.com/gpu", 8000, 1000), holders).message,
+            "needs 8 nvidia.com/gpu, 1 free; a holds 4, b holds 2, c holds 1, 2 more hold the rest");
+}
+
+TEST(ExplainNoFit, WritesMemoryInBinaryUnits) {
+  EXPECT_EQ(ExplainNoFit(Short("memory", (int64_t{64} << 30) * 1000, (int64_t{16} << 30) * 1000), {}).message,
+            "needs 64Gi memory, 16Gi free");
+}
+
+TEST(ExplainNoFit, SaysNeverWhereTheEmptyClusterIsTooSmall) {
+  gang::NoFit no_fit = Short("nvidia.com/gpu", 64000, 32000);
+  no_fit.never = true;
+  api::GangReason reason = ExplainNoFit(no_fit, {});
+  EXPECT_EQ(reason.code, "Impossible");
+  EXPECT_EQ(reason.message, "can never run here: needs 64 nvidia.com/gpu, the nodes it may use have 32");
+}
+
+TEST(ExplainNoFit, SaysThatWhatIsFreeIsInTooSmallPieces) {
+  gang::NoFit no_fit = Short("nvidia.com/gpu", 8000, 8000);
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).code, "Fragmented");
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).message,
+            "needs 8 nvidia.com/gpu, 8 free, but in too small pieces: 4 nodes have too little nvidia.com/gpu");
+}
+
+TEST(ExplainNoFit, TellsTheRulesWhereNoNodeTakesThePods) {
+  gang::NoFit no_fit;
+  no_fit.nodes = 6;
+  gang::ClassFit fit;
+  fit.wanted = 2;
+  fit.refused = {{Reason::kSelector, "", 3},
+                 {Reason::kTaint, "team=a:NoSchedule", 1},
+                 {Reason::kUnschedulable, "", 1},
+                 {Reason::kNotReady, "", 1}};
+  no_fit.classes = {fit};
+  api::GangReason reason = ExplainNoFit(no_fit, {});
+  EXPECT_EQ(reason.code, "NoMatchingNode");
+  EXPECT_EQ(reason.message,
+            "no node takes its pods: 3 nodes lack the wanted labels, 1 node has the taint team=a:NoSchedule, "
+            "1 node is cordoned, 1 node is not ready");
+}
+
+TEST(ExplainNoFit, AnEmptyClusterHasNoNodes) {
+  EXPECT_EQ(ExplainNoFit({}, {}).message, "the cluster has no nodes");
+}
+
+}  // namespace
+}  // namespace lockstep::explain
