@@ -1,10 +1,9 @@
 // `lockstep play FILE`: a scenario in the terminal, in virtual time or on a real API server.
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <deque>
 #include <thread>
-
-#include <CLI/CLI.hpp>
 
 #include "base/log.h"
 #include "cli/commands.h"
@@ -74,11 +73,12 @@ Outcome PlayPaced(const Flags& flags, const sim::Scenario& scenario) {
   double virtual_per_real = static_cast<double>(length.count()) / flags.real_seconds;
   auto show = [&] {
     if (runner == nullptr || runner->elapsed() > length) return;  // the end is checked without an audience
-    auto due = began + std::chrono::microseconds(
-                           static_cast<int64_t>(static_cast<double>(runner->elapsed().count()) * 1e6 / virtual_per_real));
+    auto due = began + std::chrono::microseconds(static_cast<int64_t>(
+                           static_cast<double>(runner->elapsed().count()) * 1e6 / virtual_per_real));
     std::this_thread::sleep_until(due);
     View view = viewer.Look(ground.picture());
-    view.title = scenario.name + " " + FormatDuration(std::chrono::duration_cast<milliseconds>(runner->elapsed()));
+    view.title =
+        scenario.name + " " + FormatDuration(std::chrono::duration_cast<milliseconds>(runner->elapsed()));
     view.log.assign(log.begin(), log.end());
     screen.Show(view);
   };
@@ -122,16 +122,19 @@ int RunPlay(const Flags& flags) {
 
 void AddPlayCommand(CLI::App& app, Run& run) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("play", "Plays a scenario in the terminal: hours of a cluster in seconds");
+  CLI::App* command =
+      app.add_subcommand("play", "Plays a scenario in the terminal: hours of a cluster in seconds");
   command->add_option("file", flags->file, "tests/scenarios/*.scenario")->required();
   command->add_option("--seconds", flags->real_seconds, "how long the whole file takes")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 3600.0));
   command->add_flag("--no-pace", flags->no_pace, "as a plain log, at once");
   command->add_option("--seed", flags->seed, "of the simulated network's delays")->capture_default_str();
-  command->add_flag("--kube", flags->kube, "on a real API server, which must be one for tests: nodes are made and deleted");
+  command->add_flag("--kube", flags->kube,
+                    "on a real API server, which must be one for tests: nodes are made and deleted");
   command->add_option("--kubeconfig", flags->kubeconfig, "with --kube: kubeconfig file");
-  command->add_option("--scale", flags->scale, "with --kube: how much faster than the file says")->capture_default_str();
+  command->add_option("--scale", flags->scale, "with --kube: how much faster than the file says")
+      ->capture_default_str();
   command->callback([flags, &run] { run = [flags] { return RunPlay(*flags); }; });
 }
 

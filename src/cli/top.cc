@@ -1,7 +1,6 @@
 // `lockstep top`: who runs, who waits and why, live, on any API server.
-#include <cstdio>
-
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "base/log.h"
 #include "base/real_loop.h"
@@ -45,8 +44,9 @@ int RunTop(const Flags& flags) {
   Result<Duration> interval = ParseDuration(flags.interval);
   Result<Duration> longest = ParseDuration(flags.longest.empty() ? "8760h" : flags.longest);
   Result<kube::ClientConfig> config = Connect(flags.kubeconfig, flags.context);
-  for (const std::string& error : {interval.ok() ? "" : interval.error().message, longest.ok() ? "" : longest.error().message,
-                                   config.ok() ? "" : config.error().message}) {
+  for (const std::string& error :
+       {interval.ok() ? "" : interval.error().message, longest.ok() ? "" : longest.error().message,
+        config.ok() ? "" : config.error().message}) {
     if (error.empty()) continue;
     std::fprintf(stderr, "lockstep top: %s\n", error.c_str());
     return 1;
@@ -87,14 +87,16 @@ int RunTop(const Flags& flags) {
 
 void AddTopCommand(CLI::App& app, Run& run) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("top", "Shows live who runs, who waits and why, and whose each GPU is");
+  CLI::App* command =
+      app.add_subcommand("top", "Shows live who runs, who waits and why, and whose each GPU is");
   command->add_option("--kubeconfig", flags->kubeconfig, "kubeconfig file");
   command->add_option("--context", flags->context, "context of the kubeconfig");
   command->add_option("-n,--namespace", flags->ns, "only this namespace");
   command->add_option("--title", flags->title, "first words of the first line");
   command->add_option("--interval", flags->interval, "time between two looks")->capture_default_str();
   command->add_option("--for", flags->longest, "end after this time");
-  command->add_flag("--until-done", flags->until_done, "end when every job is over; exit status 1 if --for came first");
+  command->add_flag("--until-done", flags->until_done,
+                    "end when every job is over; exit status 1 if --for came first");
   command->add_option("--jobs", flags->jobs, "with --until-done: wait for at least so many jobs");
   command->callback([flags, &run] { run = [flags] { return RunTop(*flags); }; });
 }

@@ -71,11 +71,13 @@ JobRow RowOfPods(const std::string& name, const std::vector<const sim::SeenPod*>
                     return pod->pod.phase == kube::PodPhase::kSucceeded;
                   });
   row.stuck = sum.running > 0 && sum.unseated > 0;
-  row.phase = row.finished ? (row.succeeded ? "Succeeded" : "Failed") : sum.unseated == sum.pods ? "Pending" : "Running";
+  row.phase = row.finished               ? (row.succeeded ? "Succeeded" : "Failed")
+              : sum.unseated == sum.pods ? "Pending"
+                                         : "Running";
   if (row.stuck) {
     row.phase = "Stuck";
-    row.reason = std::to_string(sum.running) + " pods hold their places and wait for " + std::to_string(sum.unseated) +
-                 " that find none";
+    row.reason = std::to_string(sum.running) + " pods hold their places and wait for " +
+                 std::to_string(sum.unseated) + " that find none";
   }
   return row;
 }
@@ -110,7 +112,9 @@ std::string Paint(const std::string& text, int colour, bool enabled) {
   return "\x1b[38;5;" + std::to_string(code) + "m" + text + "\x1b[0m";
 }
 
-std::string Bold(const std::string& text, bool enabled) { return enabled ? "\x1b[1m" + text + "\x1b[0m" : text; }
+std::string Bold(const std::string& text, bool enabled) {
+  return enabled ? "\x1b[1m" + text + "\x1b[0m" : text;
+}
 
 std::string Pad(std::string text, size_t width) {
   if (text.size() > width) return width < 2 ? text.substr(0, width) : text.substr(0, width - 1) + "~";
@@ -126,16 +130,20 @@ std::string Repeat(const char* text, int times) {
 
 std::string Bar(const JobRow& row, bool colour) {
   int wanted = std::max(row.wanted, 1), width = std::min(wanted, kBarWidth);
+  std::string rest(static_cast<size_t>(kBarWidth - width), ' ');
+  if (row.succeeded) return (colour ? "\x1b[2m" + Repeat("━", width) + "\x1b[0m" : Repeat("=", width)) + rest;
   int running = row.running * width / wanted;
   if (row.running > 0) running = std::max(running, 1);
   int there = std::min(width - running, std::max(0, (row.pods - row.running) * width / wanted));
   if (row.finished) there = 0;
-  std::string bar = colour ? Paint(Repeat("█", running), row.colour, true) + Paint(Repeat("▒", there), row.colour, true)
-                           : Repeat("#", running) + Repeat("+", there);
-  return bar + Repeat(colour ? "·" : ".", width - running - there) + std::string(static_cast<size_t>(kBarWidth - width), ' ');
+  std::string bar =
+      colour ? Paint(Repeat("█", running), row.colour, true) + Paint(Repeat("▒", there), row.colour, true)
+             : Repeat("#", running) + Repeat("+", there);
+  return bar + Repeat(colour ? "·" : ".", width - running - there) + rest;
 }
 
-// Text after a reason may hold any bytes of UTF-8; only printable ASCII is cut at a width safely, so others become ?.
+// Text after a reason may hold any bytes of UTF-8; only printable ASCII is cut at a width safely, so others
+// become ?.
 std::string Plain(const std::string& text) {
   std::string plain;
   for (char c : text) plain += c >= ' ' && c < 0x7F ? c : '?';
@@ -147,10 +155,11 @@ std::string JobLine(const JobRow& row, const DrawOptions& options) {
   if (options.colour && row.stuck) phase = "\x1b[31m" + phase + "\x1b[0m";
   if (options.colour && row.succeeded) phase = "\x1b[32m" + phase + "\x1b[0m";
   std::string name = Pad(Plain(row.name), 20);
-  std::string count = Pad(std::to_string(row.running) + "/" + std::to_string(row.wanted), 9);
+  std::string count =
+      Pad(row.succeeded ? "done" : std::to_string(row.running) + "/" + std::to_string(row.wanted), 9);
   size_t left = options.width > 62 ? static_cast<size_t>(options.width - 62) : 0;
-  return "  " + Paint(name, row.colour, options.colour) + " " + phase + " " + Bar(row, options.colour) + " " + count +
-         " " + Pad(Plain(row.reason), left);
+  return "  " + Paint(name, row.colour, options.colour) + " " + phase + " " + Bar(row, options.colour) + " " +
+         count + " " + Pad(Plain(row.reason), left);
 }
 
 // Several nodes side by side: `node-0 ■■■■■■■■`.
@@ -191,8 +200,11 @@ std::vector<const JobRow*> Shown(const View& view, size_t most) {
   std::vector<const JobRow*> rows;
   for (const JobRow& row : view.jobs) rows.push_back(&row);
   if (rows.size() <= most) return rows;
-  auto weight = [](const JobRow* row) { return row->finished ? 2 : row->running > 0 || row->pods > 0 ? 0 : 1; };
-  std::stable_sort(rows.begin(), rows.end(), [&](const JobRow* a, const JobRow* b) { return weight(a) < weight(b); });
+  auto weight = [](const JobRow* row) {
+    return row->finished ? 2 : row->running > 0 || row->pods > 0 ? 0 : 1;
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const JobRow* a, const JobRow* b) { return weight(a) < weight(b); });
   rows.resize(most);
   return rows;
 }
@@ -246,7 +258,8 @@ View Viewer::Look(const sim::Picture& picture) {
   }
   // A namespace that all share is noise.
   std::string shared = view.jobs.empty() ? "" : view.jobs[0].name.substr(0, view.jobs[0].name.find('/') + 1);
-  bool all = std::all_of(view.jobs.begin(), view.jobs.end(), [&](const JobRow& row) { return row.name.rfind(shared, 0) == 0; });
+  bool all = std::all_of(view.jobs.begin(), view.jobs.end(),
+                         [&](const JobRow& row) { return row.name.rfind(shared, 0) == 0; });
   if (all) {
     for (JobRow& row : view.jobs) row.name = row.name.substr(shared.size());
   }
@@ -255,12 +268,13 @@ View Viewer::Look(const sim::Picture& picture) {
 
 std::vector<std::string> Draw(const View& view, const DrawOptions& options) {
   std::vector<std::string> lines;
-  size_t running = view.Count([](const JobRow& row) { return !row.finished && !row.stuck && row.running > 0; });
+  size_t running =
+      view.Count([](const JobRow& row) { return !row.finished && !row.stuck && row.running > 0; });
   size_t over = view.Count([](const JobRow& row) { return row.finished; });
   size_t stuck = view.Count([](const JobRow& row) { return row.stuck; });
   std::string counts = std::to_string(running) + " running, " +
-                       std::to_string(view.jobs.size() - running - over - stuck) + " waiting, " + std::to_string(over) +
-                       " done";
+                       std::to_string(view.jobs.size() - running - over - stuck) + " waiting, " +
+                       std::to_string(over) + " done";
   if (stuck > 0) counts += ", " + std::to_string(stuck) + " stuck";
   lines.push_back(Bold(view.title, options.colour) + "   " + counts);
   lines.push_back("");

@@ -29,7 +29,7 @@ struct NodeMap {
 
 struct View {
   std::string title;
-  std::string unit;  // what the map counts: "nvidia.com/gpu", "cpu"
+  std::string unit;          // what the map counts: "nvidia.com/gpu", "cpu"
   std::vector<JobRow> jobs;  // in the order of the queue
   std::vector<NodeMap> nodes;
   std::vector<std::string> log;  // the last things that happened
@@ -56,8 +56,8 @@ struct DrawOptions {
 // The view as lines of text, at most `height`.
 std::vector<std::string> Draw(const View& view, const DrawOptions& options);
 
-// A terminal that is drawn over in place; restored by the destructor. When standard output is none, `Show` prints
-// only the rows of jobs that changed.
+// A terminal that is drawn over in place; restored by the destructor. When standard output is none, `Show`
+// prints only the rows of jobs that changed.
 class Screen {
  public:
   Screen();

@@ -22,7 +22,8 @@ Bystander::Bystander(kube::Api& api, const std::string& ns, Picture& picture) {
     callbacks.on_upsert = [&picture, resource](const std::string&, const std::string&, json::DocPtr object) {
       picture.Take(*resource, object, /*gone=*/false);
     };
-    callbacks.on_delete = [&picture, resource](const std::string& key, const std::string&, json::DocPtr last) {
+    callbacks.on_delete = [&picture, resource](const std::string& key, const std::string&,
+                                               json::DocPtr last) {
       picture.Take(*resource, last != nullptr ? last : NameOnly(key), /*gone=*/true);
     };
     shell::Reflector::Scope scope{resource->namespaced ? ns : "", "", ""};

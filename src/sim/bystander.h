@@ -10,8 +10,8 @@
 
 namespace lockstep::sim {
 
-// Keeps a Picture of any API server: lists and watches of its own, nobody else's view. Kinds that the server does
-// not serve stay empty.
+// Keeps a Picture of any API server: lists and watches of its own, nobody else's view. Kinds that the server
+// does not serve stay empty.
 class Bystander {
  public:
   // `ns` empty: all namespaces; nodes are always looked at.

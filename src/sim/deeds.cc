@@ -56,7 +56,8 @@ const kube::Resource* KindOf(const std::string& kind) {
 
 Outcome Runner::Answered(const std::string& what, const kube::Response& response) {
   if (response.status.ok()) return {};
-  return Error{what + ": the API server says " + std::to_string(response.status.code) + " " + response.status.message};
+  return Error{what + ": the API server says " + std::to_string(response.status.code) + " " +
+               response.status.message};
 }
 
 Outcome Runner::Create(const kube::Resource& resource, const json::Doc& object) {
@@ -93,10 +94,11 @@ Outcome Runner::Do(const AddNodes& deed) {
   }
   for (const hollow::NodeSpec& row : rows) ground_.fleet().AddNodes(row);
   auto there = [&] {
-    return ground_.fleet().ready() && std::all_of(deed.names.begin(), deed.names.end(), [&](const std::string& name) {
-      auto node = ground_.picture().nodes.find(name);
-      return node != ground_.picture().nodes.end() && node->second.ready();
-    });
+    return ground_.fleet().ready() &&
+           std::all_of(deed.names.begin(), deed.names.end(), [&](const std::string& name) {
+             auto node = ground_.picture().nodes.find(name);
+             return node != ground_.picture().nodes.end() && node->second.ready();
+           });
   };
   if (!Run(there, kNodesWithin) && !invariants_.violation()) return Error{"the nodes did not become ready"};
   return {};
@@ -160,7 +162,8 @@ Outcome Runner::Do(const ChangeOperators& deed) {
       return {};
     case What::kReplicas:
       operators_.Replicas(deed.replicas);
-      if (!Run([this] { return operators_.someone_leads(); }, seconds(60))) return Error{"nobody became the leader"};
+      if (!Run([this] { return operators_.someone_leads(); }, seconds(60)))
+        return Error{"nobody became the leader"};
       return {};
   }
   return {};

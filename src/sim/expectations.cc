@@ -56,7 +56,8 @@ Wrong EachJob(const Picture& picture, const std::string& ns, const Expect& expec
   for (const std::string& name : expect.names) {
     const SeenJob* job = picture.FindJob(ns + "/" + name);
     if (job == nullptr) return "there is no job " + name;
-    if (Wrong wrong = check(picture, *job, expect)) return name + " " + *wrong + " (" + HowItIs(picture, *job) + ")";
+    if (Wrong wrong = check(picture, *job, expect))
+      return name + " " + *wrong + " (" + HowItIs(picture, *job) + ")";
   }
   return {};
 }
@@ -83,7 +84,8 @@ Wrong Running(const Picture& picture, const SeenJob& job, const Expect&) {
   if (gang == nullptr || gang->status.phase != GangPhase::kRunning) return "has no running gang";
   int wanted = gang->pods(), running = CountPods(picture, job.meta.key()).running;
   int over = CountPods(picture, job.meta.key()).succeeded;
-  if (running + over < wanted) return "runs " + std::to_string(running) + " of " + std::to_string(wanted) + " pods";
+  if (running + over < wanted)
+    return "runs " + std::to_string(running) + " of " + std::to_string(wanted) + " pods";
   return {};
 }
 
@@ -91,7 +93,8 @@ Wrong Queued(const Picture& picture, const SeenJob& job, const Expect& expect) {
   if (job.finished()) return "is finished";
   const api::Gang* gang = picture.GangOf(job);
   if (gang == nullptr) return "has no gang";
-  if (gang->status.phase != GangPhase::kQueued && gang->status.phase != GangPhase::kChecking) return "is not queued";
+  if (gang->status.phase != GangPhase::kQueued && gang->status.phase != GangPhase::kChecking)
+    return "is not queued";
   if (CountPods(picture, job.meta.key()).live > 0) return "has live pods";
   if (!expect.because) return {};
   if (Wrong wrong = CheckBecause(expect, "gang's reason", gang->status.reason.message)) return wrong;
@@ -187,7 +190,8 @@ Wrong Condition(const Picture&, const SeenJob& job, const Expect& expect) {
   }
   if (Wrong wrong = WrongText("condition " + type, status, expect.arguments[1])) return wrong;
   if (expect.arguments.size() > 2) {
-    if (Wrong wrong = WrongText(type + " reason", json::GetString(*condition, "reason"), expect.arguments[2])) {
+    if (Wrong wrong =
+            WrongText(type + " reason", json::GetString(*condition, "reason"), expect.arguments[2])) {
       return wrong;
     }
   }
@@ -274,8 +278,10 @@ Wrong Empty(const Picture& picture, const std::string&, const Expect& expect) {
 Wrong Pod(const Picture& picture, const std::string& ns, const Expect& expect) {
   for (const std::string& name : expect.names) {
     auto found = picture.pods.find(ns + "/" + name);
-    std::string is = found == picture.pods.end() ? "absent" : std::string(kube::PhaseText(found->second.pod.phase));
-    if (is != "absent" && found->second.deleting() && expect.arguments[0] == "Terminating") is = "Terminating";
+    std::string is =
+        found == picture.pods.end() ? "absent" : std::string(kube::PhaseText(found->second.pod.phase));
+    if (is != "absent" && found->second.deleting() && expect.arguments[0] == "Terminating")
+      is = "Terminating";
     if (Wrong wrong = WrongText("phase", is, expect.arguments[0])) return "pod " + name + " " + *wrong;
   }
   return {};
@@ -309,7 +315,8 @@ constexpr Expectation kExpectations[] = {
 
 Outcome CheckOptions(const Expect& expect) {
   static const std::map<std::string, std::set<std::string>> known = {
-      {"restarts", {"policy", "fault"}}, {"pods", {"running", "total", "terminating", "succeeded", "failed"}}};
+      {"restarts", {"policy", "fault"}},
+      {"pods", {"running", "total", "terminating", "succeeded", "failed"}}};
   auto allowed = known.find(expect.what);
   for (const auto& [key, value] : expect.options) {
     if (allowed == known.end() || !allowed->second.contains(key)) {
@@ -334,7 +341,8 @@ const Expectation* FindExpectation(const std::string& name) {
 
 std::string ExpectationNames() {
   std::string names;
-  for (const Expectation& known : kExpectations) names += (names.empty() ? "" : ", ") + std::string(known.name);
+  for (const Expectation& known : kExpectations)
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
   return names;
 }
 
@@ -342,9 +350,10 @@ Outcome CheckExpect(const Expect& expect) {
   const Expectation* known = FindExpectation(expect.what);
   int count = static_cast<int>(expect.arguments.size());
   if (count < known->min_arguments || count > known->max_arguments) {
-    return Error{"expect " + expect.what + ": must have " + std::to_string(known->min_arguments) +
-                 (known->max_arguments > known->min_arguments ? " to " + std::to_string(known->max_arguments) : "") +
-                 " words after the names, has " + std::to_string(count)};
+    return Error{
+        "expect " + expect.what + ": must have " + std::to_string(known->min_arguments) +
+        (known->max_arguments > known->min_arguments ? " to " + std::to_string(known->max_arguments) : "") +
+        " words after the names, has " + std::to_string(count)};
   }
   return CheckOptions(expect);
 }

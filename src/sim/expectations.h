@@ -17,7 +17,8 @@ struct Expectation {
   bool takes_names;   // the word after it is a list
   int min_arguments;  // plain words after that
   int max_arguments;
-  Mismatch (*check)(const Picture& picture, const std::string& ns, const Expect& expect);  // null: the runner's own
+  Mismatch (*check)(const Picture& picture, const std::string& ns,
+                    const Expect& expect);  // null: the runner's own
 };
 
 const Expectation* FindExpectation(const std::string& name);

@@ -52,7 +52,8 @@ TEST_F(Expectations, RunningMeansEveryPodRuns) {
 
 TEST_F(Expectations, QueuedNeedsTheReasonInBothPlaces) {
   build.Job("b", 2, {"Placed=False"});
-  build.Gang("b", 2, Status(GangPhase::kQueued, 0, {"InsufficientResources", "message of Placed=False and more"}));
+  build.Gang("b", 2,
+             Status(GangPhase::kQueued, 0, {"InsufficientResources", "message of Placed=False and more"}));
 
   EXPECT_EQ(Wrong("queued b because \"message of Placed=False\""), "");
   EXPECT_THAT(Wrong("queued b because \"and more\""), HasSubstr("in its condition Placed"));

@@ -14,8 +14,8 @@
 namespace lockstep::sim {
 
 // What a scenario is played on: an API server with hollow nodes. The simulated one lives in virtual time, the
-// other on a real kube-apiserver in real time, `scale` times faster than the file says. The operator, the nodes
-// and the statements are the same code on both.
+// other on a real kube-apiserver in real time, `scale` times faster than the file says. The operator, the
+// nodes and the statements are the same code on both.
 class Ground {
  public:
   virtual ~Ground() = default;
@@ -27,13 +27,13 @@ class Ground {
 
   virtual Loop& loop() = 0;
   virtual bool virtual_time() const = 0;
-  virtual double scale() const = 0;           // file time / ground time
-  virtual const std::string& ns() const = 0;  // where a scenario's objects live
+  virtual double scale() const = 0;             // file time / ground time
+  virtual const std::string& ns() const = 0;    // where a scenario's objects live
   virtual std::string operator_ns() const = 0;  // what operators watch; empty: everything
-  virtual kube::Api& user() = 0;              // for the statements
-  virtual Network& network() = 0;             // between the operators and the server
+  virtual kube::Api& user() = 0;                // for the statements
+  virtual Network& network() = 0;               // between the operators and the server
   virtual hollow::Fleet& fleet() = 0;
-  virtual Picture& picture() = 0;             // up to date whenever `done` below is asked
+  virtual Picture& picture() = 0;  // up to date whenever `done` below is asked
   virtual void Compact() = 0;
 
   // Lets time pass until `done()` holds, asked after everything that happens, or for `limit` of ground time.

@@ -83,8 +83,8 @@ void Invariants::CheckGang(const api::Gang& gang) {
   Counters& known = counters_[gang.spec.job.uid];
   auto grows = [&](const char* what, int number, int64_t is, int64_t& was) {
     if (is < was) {
-      Violate(number, std::string(what) + " of " + gang.meta.key() + " fell from " + std::to_string(was) + " to " +
-                          std::to_string(is));
+      Violate(number, std::string(what) + " of " + gang.meta.key() + " fell from " + std::to_string(was) +
+                          " to " + std::to_string(is));
     }
     was = std::max(was, is);
   };
@@ -110,7 +110,8 @@ void Invariants::CheckGang(const api::Gang& gang) {
 void Invariants::CheckJob(const SeenJob& job) {
   std::string& before = finished_[job.meta.uid];
   std::string is = job.succeeded ? "Succeeded" : job.failed ? "Failed" : "";
-  if (!before.empty() && is != before) Violate(5, "job " + job.meta.key() + " was " + before + " and is no longer");
+  if (!before.empty() && is != before)
+    Violate(5, "job " + job.meta.key() + " was " + before + " and is no longer");
   before = is;
 }
 
@@ -175,8 +176,9 @@ void Invariants::CheckParts(const SeenJob& job, const api::Gang* gang) {
   std::string& last = part_[key];
   if (last != progress) wrong_since_.erase("1/" + key);
   last = progress;
-  Wrong(1, key, "job " + key + " has a part of its pods: " + std::to_string(live) + " live, " +
-                    std::to_string(running) + " running",
+  Wrong(1, key,
+        "job " + key + " has a part of its pods: " + std::to_string(live) + " live, " +
+            std::to_string(running) + " running",
         engine::kPlaceTimeout + engine::kStartTimeout + options_.patience_after_trouble);
 }
 
@@ -185,20 +187,25 @@ void Invariants::CheckReason(const SeenJob& job, const api::Gang* gang) {
   std::string key = job.meta.key();
   if (job.finished()) return;
   const std::vector<RoleAsk>& asks = job.asks;
-  if (gang == nullptr) return Wrong(7, key, "job " + key + " has neither a gang nor an end", options_.patience);
+  if (gang == nullptr)
+    return Wrong(7, key, "job " + key + " has neither a gang nor an end", options_.patience);
   const api::GangReason& reason = gang->status.reason;
   if (!Waits(gang->status.phase)) return;
-  if (reason.code.empty()) return Wrong(7, key, "gang of " + key + " waits without a reason", options_.patience);
+  if (reason.code.empty())
+    return Wrong(7, key, "gang of " + key + " waits without a reason", options_.patience);
   const json::Doc* placed = job.condition("Placed");
   if (placed == nullptr) return Wrong(7, key, "job " + key + " has no condition Placed", options_.patience);
-  if (json::GetString(*placed, "status") == "True") return Wrong(7, key, "job " + key + " waits and says Placed", options_.patience);
+  if (json::GetString(*placed, "status") == "True")
+    return Wrong(7, key, "job " + key + " waits and says Placed", options_.patience);
   if (asks.empty() || !Alike(asks)) return;
   bool held_back = job.suspended || gang->status.not_before || reason.code == "AdmissionRefused" ||
                    reason.code == "OldPodsLeft";
   if (held_back) return;
   if (Impossible(asks) != (reason.code == "Impossible")) {
-    Wrong(7, key, "gang of " + key + (reason.code == "Impossible" ? " could run here but says " : " can never run here but says ") +
-                      reason.code + ": " + reason.message,
+    Wrong(7, key,
+          "gang of " + key +
+              (reason.code == "Impossible" ? " could run here but says " : " can never run here but says ") +
+              reason.code + ": " + reason.message,
           std::max<Duration>(options_.patience, milliseconds(500)));
   }
 }
@@ -222,7 +229,9 @@ void Invariants::CheckLeftovers() {
     if (gang == nullptr || job->finished()) continue;
     bool current = pod.attempt == gang->status.attempt && !Waits(gang->status.phase) &&
                    gang->status.phase != GangPhase::kRestarting;
-    if (!current) Wrong(1, key, "pod " + key + " is of attempt " + std::to_string(pod.attempt) + ", which is over", kResolve);
+    if (!current)
+      Wrong(1, key, "pod " + key + " is of attempt " + std::to_string(pod.attempt) + ", which is over",
+            kResolve);
   }
 }
 
@@ -230,9 +239,8 @@ std::vector<const kube::Node*> Invariants::NodesFor(const api::Gang& gang) const
   WallTime now = loop_.now().wall;
   std::vector<const kube::Node*> nodes;
   for (const auto& [name, node] : picture_.nodes) {
-    bool barred = std::any_of(gang.status.barred.begin(), gang.status.barred.end(), [&, &n = name](const auto& b) {
-      return b.node == n && b.until > now;
-    });
+    bool barred = std::any_of(gang.status.barred.begin(), gang.status.barred.end(),
+                              [&, &n = name](const auto& b) { return b.node == n && b.until > now; });
     if (!barred) nodes.push_back(&node);
   }
   return nodes;
@@ -259,7 +267,8 @@ void Invariants::CheckFirstInQueue() {
     if (!taken) taken = TakenByNode(picture_);
     if (SurelyFits(NodesFor(*gang), &*taken, asks)) {
       Wrong(3, job->meta.key() + std::to_string(gang->status.attempt),
-            "the gang of " + job->meta.key() + " is first, would fit and is not placed (" + code + ")", options_.patience);
+            "the gang of " + job->meta.key() + " is first, would fit and is not placed (" + code + ")",
+            options_.patience);
     }
     return;
   }

@@ -77,9 +77,9 @@ class Invariants {
   struct Counters {
     int64_t attempt = 0, policy = 0, fault = 0;
   };
-  std::map<std::string, Counters> counters_;        // by job uid
-  std::map<std::string, std::string> finished_;     // by job uid: "Succeeded", "Failed"
-  std::map<std::string, std::string> part_;         // by job: how far its start is
+  std::map<std::string, Counters> counters_;     // by job uid
+  std::map<std::string, std::string> finished_;  // by job uid: "Succeeded", "Failed"
+  std::map<std::string, std::string> part_;      // by job: how far its start is
   std::map<std::string, MonoTime> wrong_since_;
   std::set<std::string> wrong_now_;
 };

@@ -31,7 +31,8 @@ class InvariantsTest : public testing::Test {
     status.attempt = attempt;
     status.reason = {"Placing", "all pods have seats"};
     status.phase_since = loop.now().wall;
-    for (int i = 0; i < workers; ++i) status.placement.push_back({"node-" + std::to_string(i), {{"Worker", i, i}}});
+    for (int i = 0; i < workers; ++i)
+      status.placement.push_back({"node-" + std::to_string(i), {{"Worker", i, i}}});
     return status;
   }
   void LookFor(Duration time) {
@@ -51,7 +52,8 @@ class InvariantsTest : public testing::Test {
 TEST_F(InvariantsTest, APartOfAGangMayNotStay) {
   build.Job("a", 4, {"Placed=True"});
   build.Gang("a", 4, Seated(GangPhase::kStarting, 1, 4));
-  for (int i = 0; i < 4; ++i) build.Pod("a", i, {"node-" + std::to_string(i), i == 3 ? "Pending" : "Running"});
+  for (int i = 0; i < 4; ++i)
+    build.Pod("a", i, {"node-" + std::to_string(i), i == 3 ? "Pending" : "Running"});
 
   LookFor(minutes(10));
   EXPECT_EQ(Violation(), "");
@@ -100,7 +102,8 @@ TEST_F(InvariantsTest, SeatsOnRecordAreTaken) {
   EXPECT_EQ(Violation(), "");
   build.Gang("b", 1, Seated(GangPhase::kPlacing, 1, 1));
 
-  EXPECT_THAT(Violation(), HasSubstr("the seats of gang default/pytorchjob-b on node-0 need more nvidia.com/gpu"));
+  EXPECT_THAT(Violation(),
+              HasSubstr("the seats of gang default/pytorchjob-b on node-0 need more nvidia.com/gpu"));
 }
 
 TEST_F(InvariantsTest, TheFirstThatFitsStarts) {
@@ -112,7 +115,8 @@ TEST_F(InvariantsTest, TheFirstThatFitsStarts) {
 
   build.Gone(kube::kPods, "other");
   LookFor(seconds(5));
-  EXPECT_THAT(Violation(), HasSubstr("invariant 3: the gang of default/a is first, would fit and is not placed"));
+  EXPECT_THAT(Violation(),
+              HasSubstr("invariant 3: the gang of default/a is first, would fit and is not placed"));
 }
 
 TEST_F(InvariantsTest, NobodyBehindTheFirstIsMissed) {

@@ -16,7 +16,8 @@ std::string NamespaceOf(const std::string& name) {
   return "s-" + label + "-" + std::to_string(now.time_since_epoch().count() % 1'000'000'000);
 }
 
-kube::Request Make(kube::Verb verb, const kube::Resource& resource, const std::string& ns, const std::string& name) {
+kube::Request Make(kube::Verb verb, const kube::Resource& resource, const std::string& ns,
+                   const std::string& name) {
   kube::Request request;
   request.verb = verb;
   request.resource = &resource;
@@ -56,8 +57,8 @@ Outcome KubeGround::InstallKinds() {
 
 Outcome KubeGround::MakeNamespace() {
   kube::Request request = Make(kube::Verb::kCreate, kube::kNamespaces, "", "");
-  request.body = json::Dump(
-      json::Doc{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", ns_}}}});
+  request.body =
+      json::Dump(json::Doc{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", ns_}}}});
   kube::Response response = Ask(std::move(request));
   if (!response.status.ok()) return Error{response.status.message};
   return {};
@@ -72,12 +73,14 @@ Outcome KubeGround::Prepare() {
   options.evict_by_taints = true;
   fleet_ = std::make_unique<hollow::Fleet>(nodes_, options);
   fleet_->Start();
-  if (!RunUntilTrue([this] { return bystander_->synced(); }, kPrepareWithin)) return Error{"the API server could not be listed"};
+  if (!RunUntilTrue([this] { return bystander_->synced(); }, kPrepareWithin))
+    return Error{"the API server could not be listed"};
   return {};
 }
 
 void KubeGround::Compact() {
-  network_.EndWatches(kube::ErrorStatus(410, "Expired", "The resourceVersion for the provided watch is too old."));
+  network_.EndWatches(
+      kube::ErrorStatus(410, "Expired", "The resourceVersion for the provided watch is too old."));
 }
 
 bool KubeGround::Empty(const kube::Resource& resource) {

@@ -15,8 +15,8 @@ struct KubeGroundOptions {
   std::string name = "";  // of the scenario: part of the namespace's name
 };
 
-// A real API server in real time. One scenario at a time per server, for nodes belong to no namespace; each has a
-// namespace of its own and takes its nodes away at the end.
+// A real API server in real time. One scenario at a time per server, for nodes belong to no namespace; each
+// has a namespace of its own and takes its nodes away at the end.
 class KubeGround final : public Ground {
  public:
   KubeGround(kube::ClientConfig config, KubeGroundOptions options);

@@ -17,9 +17,9 @@ struct ProgrammeOption {
   bool truth;  // yes is written "true"
 };
 constexpr ProgrammeOption kProgramme[] = {
-    {"runtime", "run-time", false},       {"exit", "exit-code", false},
+    {"runtime", "run-time", false},        {"exit", "exit-code", false},
     {"start-delay", "start-delay", false}, {"start-error", "start-error", false},
-    {"ignore-term", "ignore-term", true}, {"term-exit", "term-exit-code", false},
+    {"ignore-term", "ignore-term", true},  {"term-exit", "term-exit-code", false},
     {"hang", "hang-terminating", true},
 };
 
@@ -110,7 +110,8 @@ json::Doc Role(int64_t replicas, const RoleOptions& all, const RoleOptions& own)
   json::Doc container = Container("pytorch", Over(all.resources, own.resources));
   if (std::optional<std::string> port = own.port ? own.port : all.port) {
     int number = std::atoi(port->c_str());
-    container["ports"] = json::Doc::array({{{"name", "data"}, {"containerPort", number}, {"hostPort", number}}});
+    container["ports"] =
+        json::Doc::array({{{"name", "data"}, {"containerPort", number}, {"hostPort", number}}});
   }
   spec["containers"] = json::Doc::array({container});
   json::Doc pod_template = {{"spec", spec}};
@@ -177,7 +178,8 @@ Result<kube::Labels> TakeProgramme(Words& words, const std::string& prefix) {
       if (!yes.ok()) return yes.error();
       value = *yes ? "true" : "false";
     }
-    bool duration = std::string_view(known.option) == "runtime" || std::string_view(known.option) == "start-delay";
+    bool duration =
+        std::string_view(known.option) == "runtime" || std::string_view(known.option) == "start-delay";
     if (duration && *value != "forever") {
       Result<Duration> parsed = ParseDuration(*value);
       if (!parsed.ok()) return Error{std::string(known.option) + ": " + parsed.error().message};
@@ -231,7 +233,8 @@ Result<kube::Taint> ParseTaint(std::string_view text) {
   if (colon == std::string_view::npos || colon == 0) return wrong;
   kube::Taint taint;
   taint.effect = std::string(text.substr(colon + 1));
-  if (taint.effect != "NoSchedule" && taint.effect != "NoExecute" && taint.effect != "PreferNoSchedule") return wrong;
+  if (taint.effect != "NoSchedule" && taint.effect != "NoExecute" && taint.effect != "PreferNoSchedule")
+    return wrong;
   std::string_view key = text.substr(0, colon);
   size_t equals = key.find('=');
   taint.key = std::string(key.substr(0, equals));
@@ -285,7 +288,8 @@ void ScaleProgrammes(json::Doc& manifest, double factor) {
     for (const auto& [key, value] : (*metadata)["annotations"].items()) {
       if (value.is_string()) annotations[key] = value.get<std::string>();
     }
-    for (const auto& [key, value] : Scaled(std::move(annotations), factor)) (*metadata)["annotations"][key] = value;
+    for (const auto& [key, value] : Scaled(std::move(annotations), factor))
+      (*metadata)["annotations"][key] = value;
   }
 }
 

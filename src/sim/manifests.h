@@ -16,13 +16,13 @@ namespace lockstep::sim {
 // ("master.") only options that begin with it are taken.
 Result<kube::Resources> TakeResources(Words& words, const std::string& prefix = "");
 
-// `runtime=60s exit=1 start-delay=2s start-error=ImagePullBackOff ignore-term=yes hang=yes term-exit=143`: the
-// annotations by which a hollow node knows what the program does.
+// `runtime=60s exit=1 start-delay=2s start-error=ImagePullBackOff ignore-term=yes hang=yes term-exit=143`:
+// the annotations by which a hollow node knows what the program does.
 Result<kube::Labels> TakeProgramme(Words& words, const std::string& prefix = "");
 
-// A PyTorchJob without name: `workers=8 master=1` and for all roles, or with `worker.` or `master.` in front for
-// one: resources, programme, `restart=OnFailure select=k=v tolerate=key affinity=key:a|b port=23456`; for the
-// job: `backoff=3 clean=All suspend=yes managed-by=x label=k=v`.
+// A PyTorchJob without name: `workers=8 master=1` and for all roles, or with `worker.` or `master.` in front
+// for one: resources, programme, `restart=OnFailure select=k=v tolerate=key affinity=key:a|b port=23456`; for
+// the job: `backoff=3 clean=All suspend=yes managed-by=x label=k=v`.
 Result<json::Doc> TakePyTorchJob(Words& words);
 
 // A bare Pod without name: resources, programme, `node=node-2 select=k=v tolerate=key`.

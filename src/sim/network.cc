@@ -114,7 +114,9 @@ class Network::Connection final : public kube::Api {
   ~Connection() override { *alive_ = false; }
 
   Loop& loop() override { return network_.server_.loop(); }
-  void Send(kube::Request request, Done done) override { network_.Send(std::move(request), alive_, std::move(done)); }
+  void Send(kube::Request request, Done done) override {
+    network_.Send(std::move(request), alive_, std::move(done));
+  }
   std::unique_ptr<kube::Watch> StartWatch(kube::WatchRequest request, kube::WatchHandler& handler) override {
     auto watch = std::make_unique<WatchEnd>(network_, request, handler);
     watch->Start(std::move(request));
@@ -132,7 +134,8 @@ std::unique_ptr<kube::Api> Network::Connect() { return std::make_unique<Connecti
 
 void Network::Add(const Fault& fault) {
   const kube::Resource* resource = ResourceNamed(fault.resource);
-  if (fault.effect == Fault::Effect::kBreaks) return EndWatches(kube::NoAnswer("the connection broke"), resource);
+  if (fault.effect == Fault::Effect::kBreaks)
+    return EndWatches(kube::NoAnswer("the connection broke"), resource);
   if (fault.effect == Fault::Effect::kExpires) {
     return EndWatches(kube::ErrorStatus(410, "Expired", "too old resource version"), resource);
   }
@@ -185,11 +188,13 @@ Network::Rule* Network::Find(const kube::Request& request) {
 Duration Network::Travel() {
   if (options_.jitter == Duration::zero()) return options_.latency;
   random_ = random_ * 6364136223846793005u + 1442695040888963407u;
-  return options_.latency + Duration(static_cast<int64_t>((random_ >> 33) % static_cast<uint64_t>(options_.jitter.count() + 1)));
+  return options_.latency +
+         Duration(static_cast<int64_t>((random_ >> 33) % static_cast<uint64_t>(options_.jitter.count() + 1)));
 }
 
 void Network::ApplyRanks(kube::Request& request) const {
-  if (ranks_.empty() || request.verb != kube::Verb::kCreate || request.resource != &kube::kPods || request.dry_run) {
+  if (ranks_.empty() || request.verb != kube::Verb::kCreate || request.resource != &kube::kPods ||
+      request.dry_run) {
     return;
   }
   Result<json::Doc> body = json::Parse(request.body);
@@ -211,7 +216,8 @@ void Network::ApplyRanks(kube::Request& request) const {
 void Network::Deliver(kube::Request request, Duration after, kube::Api::Done done) {
   ++in_flight_;
   ApplyRanks(request);
-  auto send = [this, alive = alive_, epoch = epoch_, request = std::move(request), done = std::move(done)]() mutable {
+  auto send = [this, alive = alive_, epoch = epoch_, request = std::move(request),
+               done = std::move(done)]() mutable {
     if (!*alive) return;
     if (epoch != epoch_) {
       --in_flight_;
@@ -246,16 +252,19 @@ void Network::Send(kube::Request request, std::shared_ptr<bool> client, kube::Ap
   const Rule* rule = Find(request);
   auto pass = [&](Duration delay) {
     if (there + delay + back == Duration::zero()) {
-      return Deliver(std::move(request), {}, [client, answer](kube::Response r) { answer(std::move(r), {}); });
+      return Deliver(std::move(request), {},
+                     [client, answer](kube::Response r) { answer(std::move(r), {}); });
     }
-    Deliver(std::move(request), there + delay, [answer, back](kube::Response r) { answer(std::move(r), back); });
+    Deliver(std::move(request), there + delay,
+            [answer, back](kube::Response r) { answer(std::move(r), back); });
   };
   if (rule == nullptr) return pass({});
   const Fault& fault = rule->fault;
   switch (fault.effect) {
     case Fault::Effect::kFails: {
       std::string message = fault.message.empty() ? "an injected failure" : fault.message;
-      return answer({kube::ErrorStatus(fault.code, std::string(ReasonFor(fault.code)), message), ""}, there + back);
+      return answer({kube::ErrorStatus(fault.code, std::string(ReasonFor(fault.code)), message), ""},
+                    there + back);
     }
     case Fault::Effect::kLost:
       return answer(NoAnswer("the request was lost"), options_.no_answer_after);

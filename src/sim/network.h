@@ -30,7 +30,8 @@ class Network {
   // Told of every write when the server has answered it, also when the client never hears.
   using OnWrite = std::function<void(const kube::Request&, const kube::Response&)>;
 
-  Network(kube::Api& server, NetworkOptions options) : server_(server), options_(options), random_(options.seed) {}
+  Network(kube::Api& server, NetworkOptions options)
+      : server_(server), options_(options), random_(options.seed) {}
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;

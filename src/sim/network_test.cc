@@ -27,9 +27,12 @@ class NetworkTest : public testing::Test, public kube::WatchHandler {
     request.ns = "default";
     request.dry_run = dry_run;
     request.body = json::Dump(json::Doc{{"metadata", {{"name", name}}}});
-    client->Send(std::move(request), [this](kube::Response response) { answers.push_back(response.status.code); });
+    client->Send(std::move(request),
+                 [this](kube::Response response) { answers.push_back(response.status.code); });
   }
-  bool Exists(const std::string& name) { return server.store().Find(kube::kConfigMaps, "default/" + name) != nullptr; }
+  bool Exists(const std::string& name) {
+    return server.store().Find(kube::kConfigMaps, "default/" + name) != nullptr;
+  }
   void Add(const std::string& text) {
     Result<Scenario> scenario = ParseScenario("# x\nfault " + text + "\n", "x.scenario");
     ASSERT_TRUE(scenario.ok()) << scenario.error().message;

@@ -9,8 +9,8 @@
 
 namespace lockstep::sim {
 
-// Passes the events of a watch on after a delay, in order; while `stalled` says so they wait. Nothing is passed
-// on after the handler was destroyed or told of the end.
+// Passes the events of a watch on after a delay, in order; while `stalled` says so they wait. Nothing is
+// passed on after the handler was destroyed or told of the end.
 class DelayedHandler : public kube::WatchHandler {
  public:
   DelayedHandler(Loop& loop, kube::WatchHandler& to, Duration delay, std::function<bool()> stalled)

@@ -20,14 +20,16 @@ class Operators::Replica final : public shell::Observer {
   shell::Operator& get() { return *operator_; }
   const std::string& name() const { return name_; }
 
-  void OnStep(const cluster::World& world, Duration, size_t, size_t) override { all_.callbacks_.on_step(world); }
+  void OnStep(const cluster::World& world, Duration, size_t, size_t) override {
+    all_.callbacks_.on_step(world);
+  }
   void OnLeader(bool leading) override {
     all_.callbacks_.on_log(name_ + (leading ? " leads" : " no longer leads"));
   }
   void OnAnswer(const cluster::Action& action, const kube::Status& status, Duration) override {
     if (status.ok() || action.kind == cluster::ActionKind::kRecordEvent) return;
-    all_.callbacks_.on_log(name_ + ": " + std::string(cluster::KindText(action.kind)) + " " + action.touches + ": " +
-                           std::to_string(status.code) + " " + status.message);
+    all_.callbacks_.on_log(name_ + ": " + std::string(cluster::KindText(action.kind)) + " " + action.touches +
+                           ": " + std::to_string(status.code) + " " + status.message);
   }
 
  private:

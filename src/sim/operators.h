@@ -10,8 +10,8 @@
 
 namespace lockstep::sim {
 
-// The operators of a scenario: one, or several replicas of which one leads. Each has its own connection; a crash
-// destroys it in the middle of whatever it did.
+// The operators of a scenario: one, or several replicas of which one leads. Each has its own connection; a
+// crash destroys it in the middle of whatever it did.
 class Operators {
  public:
   struct Callbacks {

@@ -71,8 +71,8 @@ std::string SeenJob::state() const {
 }
 
 std::vector<const kube::Resource*> PictureResources() {
-  std::vector<const kube::Resource*> resources = {&kube::kNodes, &kube::kPods, &kube::kServices, &kube::kEvents,
-                                                  &kube::kGangs};
+  std::vector<const kube::Resource*> resources = {&kube::kNodes, &kube::kPods, &kube::kServices,
+                                                  &kube::kEvents, &kube::kGangs};
   for (const jobs::Framework* framework : jobs::AllFrameworks()) resources.push_back(&framework->resource());
   return resources;
 }

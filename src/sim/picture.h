@@ -47,9 +47,9 @@ struct SeenJob {
 
   // Read once from the object.
   bool succeeded = false, failed = false;
-  bool ours = false;       // no other controller is named
-  bool suspended = false;  // by its spec
-  std::string gang;        // key of its Gang
+  bool ours = false;          // no other controller is named
+  bool suspended = false;     // by its spec
+  std::string gang;           // key of its Gang
   std::vector<RoleAsk> asks;  // empty if they can't be read
 
   const json::Doc* condition(std::string_view type) const;
@@ -81,8 +81,8 @@ class Picture {
   // All pods that carry the job's name, of whatever attempt.
   std::vector<const SeenPod*> PodsOf(const std::string& job_key) const;
 
-  uint64_t version = 0;  // grows with every change
-  std::map<std::string, SeenPod> pods;    // "ns/name"
+  uint64_t version = 0;                 // grows with every change
+  std::map<std::string, SeenPod> pods;  // "ns/name"
   std::map<std::string, kube::Node> nodes;
   std::map<std::string, api::Gang> gangs;  // "ns/name"
   std::map<std::string, SeenJob> jobs;     // "ns/name"

@@ -18,7 +18,8 @@ void Add(Taken& taken, const kube::PodNeed& need) {
 }
 
 bool HasSeats(api::GangPhase phase) {
-  return phase == api::GangPhase::kPlacing || phase == api::GangPhase::kStarting || phase == api::GangPhase::kRunning;
+  return phase == api::GangPhase::kPlacing || phase == api::GangPhase::kStarting ||
+         phase == api::GangPhase::kRunning;
 }
 
 // Seats that are on record for pods that do not exist.
@@ -26,12 +27,14 @@ void AddEmptySeats(const Picture& picture, const SeenJob& job, const api::Gang& 
                    std::map<std::string, Taken>& taken) {
   std::set<std::pair<std::string, int32_t>> there;
   for (const SeenPod* pod : picture.PodsOf(job.meta.key())) {
-    if (pod->owner_uid == job.meta.uid && pod->attempt == gang.status.attempt) there.emplace(pod->role, pod->index);
+    if (pod->owner_uid == job.meta.uid && pod->attempt == gang.status.attempt)
+      there.emplace(pod->role, pod->index);
   }
   const std::vector<RoleAsk>& asks = job.asks;
   for (const api::NodeSeats& seats : gang.status.placement) {
     for (const api::RoleRange& range : seats.pods) {
-      auto ask = std::find_if(asks.begin(), asks.end(), [&](const RoleAsk& a) { return a.role == range.role; });
+      auto ask =
+          std::find_if(asks.begin(), asks.end(), [&](const RoleAsk& a) { return a.role == range.role; });
       if (ask == asks.end()) continue;
       for (int32_t i = range.first; i <= range.last; ++i) {
         if (!there.contains({Lower(range.role), i})) Add(taken[seats.node], ask->need);
@@ -99,14 +102,16 @@ int64_t Room(const kube::Node& node, const Taken* taken, const kube::PodNeed& ne
   asked["pods"] = 1000;
   for (const auto& [resource, amount] : asked) {
     if (amount == 0) continue;
-    kube::Amount free = Of(node.allocatable, resource) - (taken == nullptr ? 0 : Of(taken->requests, resource));
+    kube::Amount free =
+        Of(node.allocatable, resource) - (taken == nullptr ? 0 : Of(taken->requests, resource));
     room = std::min<int64_t>(room, std::max<kube::Amount>(free, 0) / amount);
   }
   return room;
 }
 
 bool Alike(const std::vector<RoleAsk>& asks) {
-  return std::all_of(asks.begin(), asks.end(), [&](const RoleAsk& ask) { return ask.need == asks.front().need; });
+  return std::all_of(asks.begin(), asks.end(),
+                     [&](const RoleAsk& ask) { return ask.need == asks.front().need; });
 }
 
 bool SurelyFits(const std::vector<const kube::Node*>& nodes, const std::map<std::string, Taken>* taken,

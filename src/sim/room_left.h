@@ -9,8 +9,8 @@
 
 namespace lockstep::sim {
 
-// Arithmetic over a Picture that shares nothing with cluster/ and gang/: what is taken on each node, and whether
-// a gang surely fits. Slow and plain, so that it can be trusted.
+// Arithmetic over a Picture that shares nothing with cluster/ and gang/: what is taken on each node, and
+// whether a gang surely fits. Slow and plain, so that it can be trusted.
 
 struct Taken {
   kube::Resources requests;  // "pods" counts pods
@@ -25,8 +25,8 @@ std::string Excess(const kube::Node& node, const Taken& taken);
 // How many more such pods a node takes. `taken` null: on the empty node.
 int64_t Room(const kube::Node& node, const Taken* taken, const kube::PodNeed& need);
 
-// True if the gang fits for sure: exact for alike pods, a plain greedy search for several roles. `nodes`: those it
-// may use; `taken` null: on the empty cluster.
+// True if the gang fits for sure: exact for alike pods, a plain greedy search for several roles. `nodes`:
+// those it may use; `taken` null: on the empty cluster.
 bool SurelyFits(const std::vector<const kube::Node*>& nodes, const std::map<std::string, Taken>* taken,
                 const std::vector<RoleAsk>& asks);
 

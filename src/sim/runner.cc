@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kLogKept = 1000;
 constexpr size_t kLogShown = 40;
 constexpr Duration kTick = milliseconds(500);
-constexpr Duration kQuiet = seconds(10);         // no write for so long is settled, in virtual time
+constexpr Duration kQuiet = seconds(10);  // no write for so long is settled, in virtual time
 constexpr Duration kQuietReal = seconds(2);
 constexpr Duration kSettleWithin = seconds(120);
 constexpr Duration kShortestGuard = seconds(60);  // of an expectation in real time
@@ -39,7 +39,8 @@ InvariantOptions PatienceOn(const Ground& ground) {
 bool TestsLateWrites(const Scenario& scenario) {
   return std::any_of(scenario.statements.begin(), scenario.statements.end(), [](const Statement& statement) {
     const Fault* fault = std::get_if<Fault>(&statement.deed);
-    return fault != nullptr && (fault->effect == Fault::Effect::kLate || fault->effect == Fault::Effect::kSlow);
+    return fault != nullptr &&
+           (fault->effect == Fault::Effect::kLate || fault->effect == Fault::Effect::kSlow);
   });
 }
 
@@ -58,11 +59,12 @@ Runner::Runner(Ground& ground, const Scenario& scenario, OnLog on_log)
       on_log_(std::move(on_log)),
       began_(ground.loop().now().mono),
       invariants_(ground.picture(), ground.loop(), PatienceOn(ground)),
-      operators_(ground, {[this](const cluster::World& world) {
-                            ground_.Refresh();
-                            invariants_.OnStep(world);
-                          },
-                          [this](const std::string& text) { Log(text, text.find(':') == std::string::npos); }}),
+      operators_(ground,
+                 {[this](const cluster::World& world) {
+                    ground_.Refresh();
+                    invariants_.OnStep(world);
+                  },
+                  [this](const std::string& text) { Log(text, text.find(':') == std::string::npos); }}),
       tick_(ground.loop()),
       restart_(ground.loop()) {
   ground_.picture().Listen([this](const Picture::Change& change) { OnPicture(change); });
@@ -101,7 +103,9 @@ void Runner::Tick() {
 // Tells the life of jobs and gangs, each change once.
 void Runner::OnPicture(const Picture::Change& change) {
   const Picture& picture = ground_.picture();
-  std::string id = std::string(change.resource->plural) + "/" + change.key, text;
+  std::string text, name = change.key;
+  if (name.rfind(ground_.ns() + "/", 0) == 0) name.erase(0, ground_.ns().size() + 1);
+  std::string who = std::string(change.resource->kind) + " " + name;
   bool story = true;
   if (change.gone) {
     text = "gone";
@@ -109,6 +113,7 @@ void Runner::OnPicture(const Picture::Change& change) {
   } else if (change.resource == &kube::kGangs) {
     auto gang = picture.gangs.find(change.key);
     if (gang == picture.gangs.end()) return;
+    who = "gang of " + gang->second.spec.job.name;
     const api::GangStatus& status = gang->second.status;
     text = std::string(api::PhaseText(status.phase)) + ", attempt " + std::to_string(status.attempt);
     if (!status.reason.code.empty()) text += ", " + status.reason.code + ": " + status.reason.message;
@@ -121,15 +126,17 @@ void Runner::OnPicture(const Picture::Change& change) {
   } else if (change.resource == &kube::kNodes) {
     text = "there";
     story = false;
-  } else if (const SeenJob* job = picture.FindJob(change.key); job != nullptr && job->resource == change.resource) {
+  } else if (const SeenJob* job = picture.FindJob(change.key);
+             job != nullptr && job->resource == change.resource) {
+    if (job->state().empty()) return;
     text = "STATE " + job->state();
   } else {
     return;
   }
-  std::string& last = last_told_[id];
+  std::string& last = last_told_[std::string(change.resource->plural) + "/" + change.key];
   if (last == text) return;
   last = text;
-  Log(id + ": " + text, story);
+  Log(who + ": " + text, story);
 }
 
 Outcome Runner::Violation() const {
@@ -239,7 +246,8 @@ Outcome Runner::HoldSettled(Duration within) {
 // A settled world gives no actions: not to the operator that settled it and not to one that knows nothing.
 Outcome Runner::EndSettled() {
   const Picture& picture = ground_.picture();
-  bool busy = std::any_of(picture.gangs.begin(), picture.gangs.end(), [](const auto& entry) { return Busy(entry.second); });
+  bool busy = std::any_of(picture.gangs.begin(), picture.gangs.end(),
+                          [](const auto& entry) { return Busy(entry.second); });
   if (busy || operators_.running() == 0) return {};
   ground_.network().Clear();
   if (Outcome error = HoldSettled(kSettleWithin)) return error;

@@ -28,8 +28,9 @@ class Runner {
   Runner(Ground& ground, const Scenario& scenario, OnLog on_log = {});
   ~Runner();
 
-  // All operators crash when so many writes (Events apart) have been answered by the server, before they hear of the
-  // last one; a new one starts a second later. `lost`: what else was under way never arrives; else it does.
+  // All operators crash when so many writes (Events apart) have been answered by the server, before they hear
+  // of the last one; a new one starts a second later. `lost`: what else was under way never arrives; else it
+  // does.
   void CrashAfterWrite(int64_t writes, bool lost) { crash_ = {writes, lost}; }
   int64_t writes() const { return writes_; }
 
@@ -82,7 +83,7 @@ class Runner {
   Invariants invariants_;
   Operators operators_;
   Timer tick_;
-  bool operators_wanted_ = true;  // the first statement that needs one starts it
+  bool operators_wanted_ = true;                  // the first statement that needs one starts it
   std::map<std::string, std::string> last_told_;  // by object: what was logged of it
   struct PlannedCrash {
     int64_t after_write = 0;

@@ -43,7 +43,7 @@ TEST(Runner, PlaysAStoryToItsEnd) {
   Played played = Play(kTwoJobs);
   EXPECT_EQ(played.error, "");
   EXPECT_THAT(played.log, testing::Contains(HasSubstr("operator-1 crashes")));
-  EXPECT_THAT(played.log, testing::Contains(HasSubstr("gangs/default/pytorchjob-b: Running, attempt 1")));
+  EXPECT_THAT(played.log, testing::Contains(HasSubstr("gang of b: Running, attempt 1")));
 }
 
 TEST(Runner, EqualSeedsGiveEqualRuns) {
@@ -52,30 +52,35 @@ TEST(Runner, EqualSeedsGiveEqualRuns) {
 }
 
 TEST(Runner, SaysWhatFailedWhereAndWhen) {
-  std::string error = Play("cluster nodes=2 gpu=1\nat 0s submit pytorchjob a workers=2 gpu=1 runtime=10s\n"
-                           "at 5s expect queued a because \"no seats\"\n")
+  std::string error = Play(
+                          "cluster nodes=2 gpu=1\nat 0s submit pytorchjob a workers=2 gpu=1 runtime=10s\n"
+                          "at 5s expect queued a because \"no seats\"\n")
                           .error;
-  EXPECT_THAT(error, HasSubstr("story.scenario:4: expect queued a because \"no seats\": at 5s: a is not queued"));
+  EXPECT_THAT(error,
+              HasSubstr("story.scenario:4: expect queued a because \"no seats\": at 5s: a is not queued"));
   EXPECT_THAT(error, HasSubstr("STATE Running, gang Running, attempt 1"));
   EXPECT_THAT(error, HasSubstr("> submit pytorchjob a")) << "the log comes with it";
 }
 
 TEST(Runner, ByWaitsNoLongerThanItMust) {
-  Played early = Play("cluster nodes=1 gpu=1\nsubmit pytorchjob a workers=1 gpu=1 runtime=10s\n"
-                      "by 1000s expect succeeded a\ncrash operator\n");
+  Played early = Play(
+      "cluster nodes=1 gpu=1\nsubmit pytorchjob a workers=1 gpu=1 runtime=10s\n"
+      "by 1000s expect succeeded a\ncrash operator\n");
   EXPECT_EQ(early.error, "");
   EXPECT_LT(early.took, seconds(11));
 
-  std::string late = Play("cluster nodes=1 gpu=1\nsubmit pytorchjob a workers=1 gpu=1 runtime=10s\n"
-                          "by 9s expect succeeded a\n")
+  std::string late = Play(
+                         "cluster nodes=1 gpu=1\nsubmit pytorchjob a workers=1 gpu=1 runtime=10s\n"
+                         "by 9s expect succeeded a\n")
                          .error;
   EXPECT_THAT(late, HasSubstr("at 9s: a has not succeeded"));
 }
 
 // Nobody resolves what a foreign pod took by force while the operator is away; when it is back, 60 s pass.
 TEST(Runner, AViolationEndsTheStory) {
-  std::string error = Play("cluster nodes=1 gpu=1\npod x,y gpu=1 node=node-0 runtime=forever\n"
-                           "wait 1s\nset node-0 gpu=0\nwait 200s\n")
+  std::string error = Play(
+                          "cluster nodes=1 gpu=1\npod x,y gpu=1 node=node-0 runtime=forever\n"
+                          "wait 1s\nset node-0 gpu=0\nwait 200s\n")
                           .error;
   EXPECT_THAT(error, HasSubstr("wait 200s"));
   EXPECT_THAT(error, HasSubstr("invariant 2: pods on node-0 take more nvidia.com/gpu than it has"));

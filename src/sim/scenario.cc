@@ -12,7 +12,8 @@ constexpr size_t kMaxBytes = 1 << 20;
 
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
+    text.remove_suffix(1);
   return text;
 }
 
@@ -34,7 +35,8 @@ Outcome TakeTime(Words& words, Duration& last_at, Statement& statement) {
   return {};
 }
 
-Result<Statement> ParseStatement(Words words, Duration& last_at, std::map<std::string, int64_t>& nodes_so_far) {
+Result<Statement> ParseStatement(Words words, Duration& last_at,
+                                 std::map<std::string, int64_t>& nodes_so_far) {
   Statement statement;
   if (Outcome error = TakeTime(words, last_at, statement)) return *error;
   std::string verb = words.Take();
@@ -42,7 +44,8 @@ Result<Statement> ParseStatement(Words words, Duration& last_at, std::map<std::s
   Result<Deed> deed = ParseDeed(verb, words, nodes_so_far);
   if (!deed.ok()) return deed.error();
   if (!words.empty()) return Error{verb + ": does not know \"" + words.Peek() + "\""};
-  if (words.has_options()) return Error{verb + ": does not know the option " + words.options().begin()->first + "="};
+  if (words.has_options())
+    return Error{verb + ": does not know the option " + words.options().begin()->first + "="};
   if (statement.when == Statement::When::kBy && !std::holds_alternative<Expect>(*deed)) {
     return Error{"by: only an expectation can hold by a time; say at"};
   }
@@ -61,7 +64,8 @@ std::string TextOf(std::string_view line) {
   bool quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '"') quoted = !quoted;
-    if (!quoted && text[i] == '#' && (i == 0 || text[i - 1] == ' ')) return std::string(Trim(text.substr(0, i)));
+    if (!quoted && text[i] == '#' && (i == 0 || text[i - 1] == ' '))
+      return std::string(Trim(text.substr(0, i)));
   }
   return std::string(text);
 }
@@ -88,7 +92,9 @@ Result<Scenario> ParseScenario(std::string_view text, const std::string& path) {
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     ++number;
-    auto fail = [&](const Error& error) { return Error{file + ":" + std::to_string(number) + ": " + error.message}; };
+    auto fail = [&](const Error& error) {
+      return Error{file + ":" + std::to_string(number) + ": " + error.message};
+    };
     std::string_view trimmed = Trim(line);
     if (!trimmed.empty() && trimmed.front() == '#') {
       if (scenario.statements.empty()) {

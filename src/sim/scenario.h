@@ -61,7 +61,8 @@ struct ChangeOperators {
   int replicas = 1;
 };
 
-// `delete job a`, `delete pod a-worker-3 [grace=0]`, `delete gang a`, `delete node node-3`, `delete service x`
+// `delete job a`, `delete pod a-worker-3 [grace=0]`, `delete gang a`, `delete node node-3`, `delete service
+// x`
 struct Delete {
   std::string kind;
   std::vector<std::string> names;
@@ -132,8 +133,8 @@ struct Wait {
   Duration duration{};
 };
 
-using Deed = std::variant<AddNodes, Submit, SubmitManifest, ForeignPod, Expect, ChangeOperators, Delete, ChangeNode,
-                          ChangeJob, Rank, Fault, ClearFaults, Compact, Kubelet, Wait>;
+using Deed = std::variant<AddNodes, Submit, SubmitManifest, ForeignPod, Expect, ChangeOperators, Delete,
+                          ChangeNode, ChangeJob, Rank, Fault, ClearFaults, Compact, Kubelet, Wait>;
 
 struct Statement {
   enum class When {
@@ -149,9 +150,9 @@ struct Statement {
 };
 
 struct Scenario {
-  std::string name;   // of the file, without folder and ending
+  std::string name;  // of the file, without folder and ending
   std::string path;
-  std::string story;  // the comment at its top
+  std::string story;                        // the comment at its top
   std::optional<std::string> virtual_only;  // why it can't run on a real API server
   std::vector<Statement> statements;
 

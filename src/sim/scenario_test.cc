@@ -29,7 +29,9 @@ const T& Only(const Scenario& scenario) {
 }
 
 TEST(Scenario, KeepsNameStoryAndTimes) {
-  Scenario scenario = Parse("# told in two lines\ncluster nodes=1\nat 1s wait 1s\nat +2s wait 1s  # why\nby 90s expect running a\n");
+  Scenario scenario = Parse(
+      "# told in two lines\ncluster nodes=1\nat 1s wait 1s\nat +2s wait 1s  # why\nby 90s expect running "
+      "a\n");
 
   EXPECT_EQ(scenario.name, "story");
   EXPECT_EQ(scenario.story, "A story. told in two lines");
@@ -72,7 +74,8 @@ TEST(Scenario, WritesAJobAsAUserWould) {
   EXPECT_EQ(worker["spec"]["nodeSelector"]["k"], "v");
   EXPECT_EQ(worker["spec"]["tolerations"][0]["key"], "key");
   EXPECT_EQ(roles["Master"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"], "2");
-  EXPECT_EQ(roles["Master"]["template"]["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"], "0");
+  EXPECT_EQ(roles["Master"]["template"]["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"],
+            "0");
   EXPECT_EQ(submit.manifest["spec"]["runPolicy"]["backoffLimit"], 3);
   EXPECT_EQ(submit.manifest["spec"]["runPolicy"]["cleanPodPolicy"], "All");
 }
@@ -102,10 +105,12 @@ TEST(Scenario, ReadsFaults) {
 TEST(Scenario, SaysWhereAndWhatWouldBeRight) {
   EXPECT_EQ(ErrorOf("cluster nodes=x\n"),
             "story.scenario:2: nodes: must be a number from 0 to 100000, is \"x\"");
-  EXPECT_THAT(ErrorOf("\nwobble\n"), HasSubstr("story.scenario:3: unknown statement \"wobble\"; known are cluster"));
+  EXPECT_THAT(ErrorOf("\nwobble\n"),
+              HasSubstr("story.scenario:3: unknown statement \"wobble\"; known are cluster"));
   EXPECT_THAT(ErrorOf("expect happy a\n"), HasSubstr("expect: must be one of running, queued"));
   EXPECT_THAT(ErrorOf("expect phase a\n"), HasSubstr("must have 1 words after the names, has 0"));
-  EXPECT_THAT(ErrorOf("submit pytorchjob a workers=1 colour=red\n"), HasSubstr("does not know the option colour="));
+  EXPECT_THAT(ErrorOf("submit pytorchjob a workers=1 colour=red\n"),
+              HasSubstr("does not know the option colour="));
   EXPECT_THAT(ErrorOf("submit pytorchjob a gpu=1\n"), HasSubstr("a job needs workers=N or master=1"));
   EXPECT_THAT(ErrorOf("at 5s wait 1s\nat 4s wait 1s\n"), HasSubstr("is before 5s of an earlier line"));
   EXPECT_THAT(ErrorOf("by 4s crash operator\n"), HasSubstr("only an expectation can hold by a time"));

@@ -61,7 +61,8 @@ void SimulatedGround::Refresh() {
 
 void SimulatedGround::Compact() {
   server_.Compact();
-  network_.EndWatches(kube::ErrorStatus(410, "Expired", "The resourceVersion for the provided watch is too old."));
+  network_.EndWatches(
+      kube::ErrorStatus(410, "Expired", "The resourceVersion for the provided watch is too old."));
 }
 
 bool SimulatedGround::RunSlice(const std::function<bool()>& done, Duration limit) {

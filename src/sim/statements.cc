@@ -15,7 +15,8 @@ Outcome TakeNodeOptions(Words& words, AddNodes& nodes) {
   Result<kube::Resources> capacity = TakeResources(words);
   if (!capacity.ok()) return capacity.error();
   nodes.capacity = *capacity;
-  const std::pair<const char*, const char*> defaults[] = {{"cpu", "64"}, {"memory", "256Gi"}, {"pods", "110"}};
+  const std::pair<const char*, const char*> defaults[] = {
+      {"cpu", "64"}, {"memory", "256Gi"}, {"pods", "110"}};
   for (auto [resource, amount] : defaults) nodes.capacity.try_emplace(resource, *kube::ParseQuantity(amount));
   while (auto label = words.TakeOption("label")) {
     Result<std::pair<std::string, std::string>> pair = ParsePair(*label);
@@ -55,7 +56,8 @@ Result<Deed> ParseAdd(Words& words) {
   Result<std::vector<std::string>> names = TakeNames(words, "node");
   if (!names.ok()) return names.error();
   for (const std::string& name : *names) {
-    if (name.back() < '0' || name.back() > '9') return Error{"add node: the name must end in a number, is " + name};
+    if (name.back() < '0' || name.back() > '9')
+      return Error{"add node: the name must end in a number, is " + name};
   }
   AddNodes nodes{*names, {}, {}, {}};
   if (Outcome error = TakeNodeOptions(words, nodes)) return *error;
@@ -89,7 +91,8 @@ Result<Deed> ParseExpect(Words& words) {
   Expect expect;
   expect.what = words.Take();
   const Expectation* known = FindExpectation(expect.what);
-  if (known == nullptr) return Error{"expect: must be one of " + ExpectationNames() + ", is \"" + expect.what + "\""};
+  if (known == nullptr)
+    return Error{"expect: must be one of " + ExpectationNames() + ", is \"" + expect.what + "\""};
   if (known->takes_names) {
     Result<std::vector<std::string>> names = TakeNames(words, "job");
     if (!names.ok()) return names.error();
@@ -105,7 +108,8 @@ Result<Deed> ParseExpect(Words& words) {
       return Error{"because: must be the last word but one, followed by a text in quotes"};
     }
   }
-  for (const auto& [key, value] : std::multimap(words.options())) expect.options[key] = *words.TakeOption(key);
+  for (const auto& [key, value] : std::multimap(words.options()))
+    expect.options[key] = *words.TakeOption(key);
   if (Outcome error = CheckExpect(expect)) return *error;
   return Deed(std::move(expect));
 }
@@ -153,7 +157,8 @@ Result<Deed> ParseChangeNode(const std::string& verb, Words& words) {
   if (verb == "taint") {
     // "k=v:NoSchedule" was taken for an option, "k:NoSchedule" was not.
     std::vector<std::string> texts = words.TakeRest();
-    for (const auto& [key, value] : std::multimap(words.options())) texts.push_back(key + "=" + *words.TakeOption(key));
+    for (const auto& [key, value] : std::multimap(words.options()))
+      texts.push_back(key + "=" + *words.TakeOption(key));
     for (const std::string& text : texts) {
       Result<kube::Taint> taint = ParseTaint(text);
       if (!taint.ok()) return In("taint", taint.error());
@@ -161,7 +166,8 @@ Result<Deed> ParseChangeNode(const std::string& verb, Words& words) {
     }
   }
   if (verb == "label") {
-    for (const auto& [key, value] : std::multimap(words.options())) change.labels[key] = *words.TakeOption(key);
+    for (const auto& [key, value] : std::multimap(words.options()))
+      change.labels[key] = *words.TakeOption(key);
   }
   if (verb == "set") {
     Result<kube::Resources> capacity = TakeResources(words);
@@ -205,14 +211,16 @@ Result<Deed> ParseRank(Words& words) {
 Outcome ParseEffect(Words& words, Fault& fault) {
   using Effect = Fault::Effect;
   static const std::map<std::string, Effect> effects = {
-      {"fails", Effect::kFails},   {"lost", Effect::kLost},     {"dropped", Effect::kDropped},
-      {"late", Effect::kLate},     {"slow", Effect::kSlow},     {"stalls", Effect::kStalls},
+      {"fails", Effect::kFails},   {"lost", Effect::kLost},       {"dropped", Effect::kDropped},
+      {"late", Effect::kLate},     {"slow", Effect::kSlow},       {"stalls", Effect::kStalls},
       {"breaks", Effect::kBreaks}, {"expires", Effect::kExpires}, {"refused", Effect::kRefused}};
   std::string word = words.Take();
   auto found = effects.find(word);
   if (found == effects.end()) {
-    return Error{"fault: the effect must be fails, lost, dropped, late, slow, stalls, breaks, expires or refused, is \"" +
-                 word + "\""};
+    return Error{
+        "fault: the effect must be fails, lost, dropped, late, slow, stalls, breaks, expires or refused, is "
+        "\"" +
+        word + "\""};
   }
   fault.effect = found->second;
   if (fault.effect == Effect::kFails) {
@@ -227,7 +235,8 @@ Outcome ParseEffect(Words& words, Fault& fault) {
     fault.delay = *delay;
   }
   bool of_watch = fault.effect >= Effect::kStalls;
-  if (of_watch != (fault.verb == "watch")) return Error{"fault: " + word + " is not for the verb " + fault.verb};
+  if (of_watch != (fault.verb == "watch"))
+    return Error{"fault: " + word + " is not for the verb " + fault.verb};
   return {};
 }
 
@@ -235,10 +244,13 @@ Result<Deed> ParseFault(Words& words) {
   if (words.TakeIf("clear")) return Deed(ClearFaults{});
   Fault fault;
   fault.verb = words.Take();
-  static const char* verbs[] = {"get", "list", "check", "create", "update", "patch", "delete", "read", "write", "all", "watch"};
+  static const char* verbs[] = {"get",    "list", "check", "create", "update", "patch",
+                                "delete", "read", "write", "all",    "watch"};
   if (std::find(std::begin(verbs), std::end(verbs), fault.verb) == std::end(verbs)) {
-    return Error{"fault: the verb must be get, list, check, create, update, patch, delete, read, write, all or watch, is \"" +
-                 fault.verb + "\""};
+    return Error{
+        "fault: the verb must be get, list, check, create, update, patch, delete, read, write, all or watch, "
+        "is \"" +
+        fault.verb + "\""};
   }
   fault.resource = words.Take();
   if (fault.resource.empty()) return Error{"fault: must name a resource (pods, gangs, ...) or all"};
@@ -288,7 +300,8 @@ Result<Deed> ParseDeed(const std::string& verb, Words& words, NodeCounts& nodes_
   if (verb == "submit") return ParseSubmit(words);
   if (verb == "pod") return ParsePod(words);
   if (verb == "expect") return ParseExpect(words);
-  if (verb == "operators" || verb == "start" || verb == "crash" || verb == "stop") return ParseOperators(verb, words);
+  if (verb == "operators" || verb == "start" || verb == "crash" || verb == "stop")
+    return ParseOperators(verb, words);
   if (verb == "delete") return ParseDelete(words);
   if (verb == "cordon" || verb == "uncordon" || verb == "taint" || verb == "untaint" || verb == "label" ||
       verb == "set") {
@@ -300,10 +313,11 @@ Result<Deed> ParseDeed(const std::string& verb, Words& words, NodeCounts& nodes_
   if (verb == "compact") return Deed(Compact{});
   if (verb == "kubelet") return ParseKubelet(words);
   if (verb == "wait") return ParseWait(words);
-  return Error{"unknown statement \"" + verb +
-               "\"; known are cluster, add, submit, pod, expect, operators, start, crash, stop, delete, cordon, "
-               "uncordon, taint, untaint, label, set, suspend, resume, scale, rank, fault, compact, kubelet, wait, "
-               "virtual-only"};
+  return Error{
+      "unknown statement \"" + verb +
+      "\"; known are cluster, add, submit, pod, expect, operators, start, crash, stop, delete, cordon, "
+      "uncordon, taint, untaint, label, set, suspend, resume, scale, rank, fault, compact, kubelet, wait, "
+      "virtual-only"};
 }
 
 }  // namespace lockstep::sim

@@ -16,17 +16,19 @@ class PictureBuilder {
   explicit PictureBuilder(Picture& picture) : picture_(picture) {}
 
   void Node(const std::string& name, int gpus) {
-    json::Doc node = {{"metadata", {{"name", name}}},
-                      {"status",
-                       {{"allocatable", {{"nvidia.com/gpu", gpus}, {"cpu", "64"}, {"memory", "64Gi"}, {"pods", "110"}}},
-                        {"conditions", json::Doc::array({{{"type", "Ready"}, {"status", "True"}}})}}}};
+    json::Doc node = {
+        {"metadata", {{"name", name}}},
+        {"status",
+         {{"allocatable", {{"nvidia.com/gpu", gpus}, {"cpu", "64"}, {"memory", "64Gi"}, {"pods", "110"}}},
+          {"conditions", json::Doc::array({{{"type", "Ready"}, {"status", "True"}}})}}}};
     Take(kube::kNodes, node);
   }
 
   // A job of `workers` one-GPU workers with the given conditions, each "Type=Status".
   void Job(const std::string& name, int workers, const std::vector<std::string>& conditions = {}) {
-    json::Doc pod = {{"containers",
-                      json::Doc::array({{{"name", "pytorch"}, {"resources", {{"requests", {{"nvidia.com/gpu", "1"}}}}}}})}};
+    json::Doc pod = {
+        {"containers", json::Doc::array({{{"name", "pytorch"},
+                                          {"resources", {{"requests", {{"nvidia.com/gpu", "1"}}}}}}})}};
     json::Doc job = {{"apiVersion", "kubeflow.org/v1"},
                      {"kind", "PyTorchJob"},
                      {"metadata", {{"name", name}, {"namespace", "default"}, {"uid", "uid-" + name}}}};
@@ -64,7 +66,8 @@ class PictureBuilder {
   };
   void Pod(const std::string& job, int index, const PodFacts& facts) {
     std::string number = std::to_string(index);
-    json::Doc pod = {{"metadata", {{"name", job + "-worker-" + number + facts.suffix}, {"namespace", "default"}}}};
+    json::Doc pod = {
+        {"metadata", {{"name", job + "-worker-" + number + facts.suffix}, {"namespace", "default"}}}};
     json::Doc& meta = pod["metadata"];
     meta["uid"] = "pod-" + meta["name"].get<std::string>();
     if (facts.deleting) meta["deletionTimestamp"] = "2026-01-01T00:00:00Z";

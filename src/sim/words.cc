@@ -20,7 +20,8 @@ Result<Words> Words::Split(std::string_view line) {
         continue;
       }
       size_t end = line.find('"', i + 1);
-      if (end == std::string_view::npos) return Error{"a quote is not closed: " + std::string(line.substr(i))};
+      if (end == std::string_view::npos)
+        return Error{"a quote is not closed: " + std::string(line.substr(i))};
       word += line.substr(i + 1, end - i - 1);
       i = end;
     }
@@ -68,7 +69,8 @@ Outcome Expand(std::string_view name, std::vector<std::string>& names) {
   Result<int64_t> last = ParseCount(name.substr(dots + 2, close - dots - 2), 0, 100000);
   if (!first.ok() || !last.ok() || *first > *last) return wrong;
   for (int64_t i = *first; i <= *last; ++i) {
-    names.push_back(std::string(name.substr(0, open)) + std::to_string(i) + std::string(name.substr(close + 1)));
+    names.push_back(std::string(name.substr(0, open)) + std::to_string(i) +
+                    std::string(name.substr(close + 1)));
   }
   return {};
 }
@@ -92,8 +94,8 @@ Result<int64_t> ParseCount(std::string_view text, int64_t lowest, int64_t highes
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size() || number < lowest ||
       number > highest) {
-    return Error{"must be a number from " + std::to_string(lowest) + " to " + std::to_string(highest) + ", is \"" +
-                 std::string(text) + "\""};
+    return Error{"must be a number from " + std::to_string(lowest) + " to " + std::to_string(highest) +
+                 ", is \"" + std::string(text) + "\""};
   }
   return number;
 }

@@ -11,9 +11,9 @@
 
 namespace lockstep::sim {
 
-// One line of a scenario, cut into words: `expect queued b because "no seats"`. A word with an equals sign is an
-// option, wherever it stands; double quotes keep blanks together and make any word a plain one; a `#` at the
-// start of a word begins a comment.
+// One line of a scenario, cut into words: `expect queued b because "no seats"`. A word with an equals sign is
+// an option, wherever it stands; double quotes keep blanks together and make any word a plain one; a `#` at
+// the start of a word begins a comment.
 class Words {
  public:
   // An unfinished quote is an error.

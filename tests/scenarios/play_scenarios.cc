@@ -1,7 +1,7 @@
 // Plays scenario files and says which failed: `play_scenarios [--kube] [--scale N] [--seeds N]
 // [--crash-everywhere] [--log] FILE...`.
-// Without --kube in virtual time; --crash-everywhere plays a file once for each write of the operator, with a crash
-// right after it. With --kube on the API server of $KUBECONFIG, those marked virtual-only left out.
+// Without --kube in virtual time; --crash-everywhere plays a file once for each write of the operator, with a
+// crash right after it. With --kube on the API server of $KUBECONFIG, those marked virtual-only left out.
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -35,8 +35,8 @@ struct Crash {
 };
 
 // `writes`: how many there were.
-Outcome PlayOn(Ground& ground, const Scenario& scenario, const Options& options, std::optional<Crash> crash = {},
-               int64_t* writes = nullptr) {
+Outcome PlayOn(Ground& ground, const Scenario& scenario, const Options& options,
+               std::optional<Crash> crash = {}, int64_t* writes = nullptr) {
   if (Outcome error = ground.Prepare()) return error;
   Outcome outcome;
   {
@@ -77,7 +77,8 @@ Outcome PlayWithCrashes(const Scenario& scenario, const Options& options) {
                    (lost ? ", the rest lost: " : ", the rest applied: ") + error->message};
     }
   }
-  std::printf("%s: %lld crash points, two ways each\n", scenario.name.c_str(), static_cast<long long>(writes + 1));
+  std::printf("%s: %lld crash points, two ways each\n", scenario.name.c_str(),
+              static_cast<long long>(writes + 1));
   return {};
 }
 
