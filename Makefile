@@ -64,7 +64,7 @@ tidy: deps  ## run clang-tidy on all files
 tidy-changed: deps
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS) --target pch
-	tools/tidy --changed --budget 600
+	tools/tidy --changed --budget 300
 
 compile-cost:  ## fail when a unit compiled since the last clean costs too much
 	tools/compile_cost --check build/compile-cost.log

@@ -9,6 +9,18 @@ target_precompile_headers(pch PRIVATE <algorithm> <chrono> <cstdint> <functional
   <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector> <nlohmann/json.hpp>)
 target_include_directories(pch PRIVATE ${CMAKE_SOURCE_DIR}/src)
 
+# Under sanitizers most of the build would be the optimization of test code, which need not be fast: the tests are
+# compiled without, the rooms with.
+set(test_pch pch)
+if(LOCKSTEP_SANITIZE)
+  set(test_pch pch_tests)
+  add_library(pch_tests STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
+  target_compile_options(pch_tests PRIVATE -O0)
+  target_precompile_headers(pch_tests PRIVATE $<TARGET_PROPERTY:pch,PRECOMPILE_HEADERS> <gmock/gmock.h> <gtest/gtest.h>)
+  target_include_directories(pch_tests PRIVATE ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(pch_tests PRIVATE GTest::gmock)
+endif()
+
 function(room folder)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;LIBS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
@@ -39,7 +51,10 @@ function(room folder)
 
   if(tests)
     add_executable(${name}_test ${tests})
-    target_precompile_headers(${name}_test REUSE_FROM pch)
+    target_precompile_headers(${name}_test REUSE_FROM ${test_pch})
+    if(LOCKSTEP_SANITIZE)
+      target_compile_options(${name}_test PRIVATE -O0)
+    endif()
     target_link_libraries(${name}_test PRIVATE room_${name} GTest::gmock GTest::gtest_main rapidcheck
                           rapidcheck_gtest)
     target_compile_definitions(${name}_test PRIVATE LOCKSTEP_SOURCE_DIR="${CMAKE_SOURCE_DIR}")

@@ -37,6 +37,9 @@ class Runner {
   // Nothing, or what failed: file, line, time, what was expected and the last lines of the log.
   Outcome Run();
 
+  // What must always hold did not.
+  bool violated() const { return invariants_.violation().has_value(); }
+
   Duration elapsed() const;  // time of the file
   const std::deque<LogEntry>& log() const { return log_; }
 

@@ -1,7 +1,8 @@
 // Plays scenario files and says which failed: `play_scenarios [--kube] [--scale N] [--seeds N]
 // [--crash-everywhere] [--log] FILE...`.
 // Without --kube in virtual time; --crash-everywhere plays a file once for each write of the operator, with a
-// crash right after it. With --kube on the API server of $KUBECONFIG, those marked virtual-only left out.
+// crash right after it. With --kube on the API server of $KUBECONFIG, those marked virtual-only left out; a
+// story whose moments were too short for a busy machine is told once more, slower.
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -25,6 +26,14 @@ struct Options {
   std::vector<std::string> files;
 };
 
+constexpr double kSlower = 4;
+
+// What there is to know of one play besides its outcome.
+struct Played {
+  int64_t writes = 0;
+  bool violated = false;  // what must always hold did not
+};
+
 void Print(const LogEntry& entry) {
   std::printf("%10s  %s\n", FormatDuration(entry.time).c_str(), entry.text.c_str());
 }
@@ -34,16 +43,15 @@ struct Crash {
   bool lost = false;
 };
 
-// `writes`: how many there were.
 Outcome PlayOn(Ground& ground, const Scenario& scenario, const Options& options,
-               std::optional<Crash> crash = {}, int64_t* writes = nullptr) {
+               std::optional<Crash> crash = {}, Played* played = nullptr) {
   if (Outcome error = ground.Prepare()) return error;
   Outcome outcome;
   {
     Runner runner(ground, scenario, options.log ? Print : Runner::OnLog());
     if (crash) runner.CrashAfterWrite(crash->after_write, crash->lost);
     outcome = runner.Run();
-    if (writes != nullptr) *writes = runner.writes();
+    if (played != nullptr) *played = {runner.writes(), runner.violated()};
   }
   ground.CleanUp();
   return outcome;
@@ -63,11 +71,12 @@ Outcome PlaySimulated(const Scenario& scenario, const Options& options) {
 
 // DESIGN: whatever crashes, the same jobs succeed or fail with the same counted restarts.
 Outcome PlayWithCrashes(const Scenario& scenario, const Options& options) {
-  int64_t writes = 0;
+  Played whole;
   {
     SimulatedGround ground;
-    if (Outcome error = PlayOn(ground, scenario, options, {}, &writes)) return error;
+    if (Outcome error = PlayOn(ground, scenario, options, {}, &whole)) return error;
   }
+  const int64_t writes = whole.writes;
   for (int64_t after = 0; after <= writes; ++after) {
     for (bool lost : {false, true}) {
       SimulatedGround ground;
@@ -82,14 +91,24 @@ Outcome PlayWithCrashes(const Scenario& scenario, const Options& options) {
   return {};
 }
 
-Outcome PlayReal(const Scenario& scenario, const Options& options) {
+Outcome PlayRealAt(double scale, const Scenario& scenario, const Options& options, Played& played) {
   Result<kube::ClientConfig> config = kube::LoadKubeconfig();
   if (!config.ok()) return config.error();
   KubeGroundOptions ground_options;
-  ground_options.scale = options.scale;
+  ground_options.scale = scale;
   ground_options.name = scenario.name;
   KubeGround ground(*config, ground_options);
-  return PlayOn(ground, scenario, options);
+  return PlayOn(ground, scenario, options, {}, &played);
+}
+
+// `running a` is a second of real time where a runs for 20 s: a machine that stalls misses it. What must
+// always hold has no such excuse.
+Outcome PlayReal(const Scenario& scenario, const Options& options) {
+  Played played;
+  Outcome error = PlayRealAt(options.scale, scenario, options, played);
+  if (!error || played.violated) return error;
+  std::printf("once more, slower: %s\n", error->message.c_str());
+  return PlayRealAt(options.scale / kSlower, scenario, options, played);
 }
 
 bool PlayFile(const std::string& file, const Options& options) {
