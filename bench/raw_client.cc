@@ -1,10 +1,11 @@
-// Sends the HTTP requests of a plan as fast as an API server takes them: the yardstick for what an operator adds.
+// Sends the HTTP requests of a plan as fast as an API server takes them: the yardstick for what an operator
+// adds.
 //
 //   raw_client --server URL --ca F --cert F --key F [--connections 32] PLAN
 //
-// PLAN has one JSON object a line: {"method", "path", "type", "body", "object"}. Requests with the same "object"
-// are sent one after the other in the order of the plan; all others run side by side, one per connection. Prints one
-// JSON line: {"requests", "failed", "seconds", "first_error"}.
+// PLAN has one JSON object a line: {"method", "path", "type", "body", "object"}. Requests with the same
+// "object" are sent one after the other in the order of the plan; all others run side by side, one per
+// connection. Prints one JSON line: {"requests", "failed", "seconds", "first_error"}.
 
 #include <curl/curl.h>
 
@@ -13,12 +14,11 @@
 #include <cstring>
 #include <deque>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace {
 
@@ -48,15 +48,16 @@ std::vector<PlannedRequest> ReadPlan(const std::string& file) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
     nlohmann::json doc = nlohmann::json::parse(line);
-    plan.push_back({doc.at("method"), doc.at("path"), doc.value("type", "application/json"), doc.value("body", ""),
-                    doc.at("object")});
+    plan.push_back({doc.at("method"), doc.at("path"), doc.value("type", "application/json"),
+                    doc.value("body", ""), doc.at("object")});
   }
   return plan;
 }
 
 class RawClient {
  public:
-  RawClient(Options options, std::vector<PlannedRequest> plan) : options_(std::move(options)), plan_(std::move(plan)) {
+  RawClient(Options options, std::vector<PlannedRequest> plan)
+      : options_(std::move(options)), plan_(std::move(plan)) {
     multi_ = curl_multi_init();
     curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(options_.connections));
     connections_.resize(static_cast<size_t>(options_.connections));
@@ -103,7 +104,8 @@ class RawClient {
     curl_easy_setopt(c.easy, CURLOPT_PRIVATE, &c);
   }
 
-  // The first waiting requests whose objects are not busy, within a window: the plan's order is kept per object.
+  // The first waiting requests whose objects are not busy, within a window: the plan's order is kept per
+  // object.
   void Fill() {
     std::unordered_set<std::string> passed;
     for (size_t at = 0; at < waiting_.size() && at < 2000 && !free_.empty();) {
@@ -172,8 +174,10 @@ class RawClient {
 };
 
 bool ParseOptions(int argc, char** argv, Options& options) {
-  std::unordered_map<std::string, std::string*> flags = {
-      {"--server", &options.server}, {"--ca", &options.ca}, {"--cert", &options.cert}, {"--key", &options.key}};
+  std::unordered_map<std::string, std::string*> flags = {{"--server", &options.server},
+                                                         {"--ca", &options.ca},
+                                                         {"--cert", &options.cert},
+                                                         {"--key", &options.key}};
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
     if (auto flag = flags.find(arg); flag != flags.end() && i + 1 < argc) {

@@ -23,7 +23,7 @@ struct Voidify {
 
 }  // namespace lockstep::internal
 
-#define CHECK(condition)                        \
-  (condition) ? (void)0                         \
-              : ::lockstep::internal::Voidify{} \
-                    & ::lockstep::internal::CheckFailure(#condition, __FILE__, __LINE__).stream()
+#define CHECK(condition)                          \
+  (condition) ? (void)0                           \
+              : ::lockstep::internal::Voidify{} & \
+                    ::lockstep::internal::CheckFailure(#condition, __FILE__, __LINE__).stream()

@@ -6,8 +6,8 @@
 
 namespace lockstep::cli {
 
-// Where to find the API server: --kubeconfig FILE, else the service account of the pod we run in (when there is no
-// $KUBECONFIG), else $KUBECONFIG or ~/.kube/config.
+// Where to find the API server: --kubeconfig FILE, else the service account of the pod we run in (when there
+// is no $KUBECONFIG), else $KUBECONFIG or ~/.kube/config.
 Result<kube::ClientConfig> Connect(const std::string& kubeconfig, const std::string& context = "");
 
 }  // namespace lockstep::cli

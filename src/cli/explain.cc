@@ -1,6 +1,5 @@
-#include <cstdio>
-
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "api/gang.h"
 #include "base/real_loop.h"
@@ -36,28 +35,31 @@ std::string Seats(const api::NodeSeats& seats) {
 
 void PrintText(const api::Gang& gang) {
   const api::GangStatus& status = gang.status;
-  std::printf("%s %s/%s: %s. %s\n", gang.spec.job.kind.c_str(), gang.meta.ns.c_str(), gang.spec.job.name.c_str(),
-              std::string(api::PhaseText(status.phase)).c_str(), status.reason.message.c_str());
+  std::printf("%s %s/%s: %s. %s\n", gang.spec.job.kind.c_str(), gang.meta.ns.c_str(),
+              gang.spec.job.name.c_str(), std::string(api::PhaseText(status.phase)).c_str(),
+              status.reason.message.c_str());
   std::printf("  pods      %d, started together\n", gang.pods());
   if (!status.needs.empty()) std::printf("  needs     %s\n", Needs(status.needs).c_str());
   std::printf("  queued    %s\n", FormatMicroTime(gang.spec.queued_at).c_str());
   if (status.attempt > 0) std::printf("  attempt   %ld\n", static_cast<long>(status.attempt));
   if (status.policy_restarts + status.fault_restarts > 0) {
-    std::printf("  restarts  %ld for failed pods, %ld for faults\n", static_cast<long>(status.policy_restarts),
-                static_cast<long>(status.fault_restarts));
+    std::printf("  restarts  %ld for failed pods, %ld for faults\n",
+                static_cast<long>(status.policy_restarts), static_cast<long>(status.fault_restarts));
   }
   if (status.not_before) std::printf("  not before %s\n", FormatTime(*status.not_before).c_str());
   for (const api::BarredNode& node : status.barred) {
-    std::printf("  barred    %s until %s: %s\n", node.node.c_str(), FormatTime(node.until).c_str(), node.reason.c_str());
+    std::printf("  barred    %s until %s: %s\n", node.node.c_str(), FormatTime(node.until).c_str(),
+                node.reason.c_str());
   }
   for (const api::NodeSeats& seats : status.placement) std::printf("  seats     %s\n", Seats(seats).c_str());
 }
 
 void PrintJson(const api::Gang& gang) {
-  json::Doc doc = {{"job", {{"kind", gang.spec.job.kind}, {"namespace", gang.meta.ns}, {"name", gang.spec.job.name}}},
-                   {"queuedAt", FormatMicroTime(gang.spec.queued_at)},
-                   {"pods", gang.pods()},
-                   {"status", api::StatusDoc(gang.status, gang.spec.roles)}};
+  json::Doc doc = {
+      {"job", {{"kind", gang.spec.job.kind}, {"namespace", gang.meta.ns}, {"name", gang.spec.job.name}}},
+      {"queuedAt", FormatMicroTime(gang.spec.queued_at)},
+      {"pods", gang.pods()},
+      {"status", api::StatusDoc(gang.status, gang.spec.roles)}};
   std::printf("%s\n", json::DumpPretty(doc).c_str());
 }
 
@@ -70,7 +72,8 @@ Result<std::pair<std::string, std::string>> ParseJob(const std::string& text) {
   std::string kind = text.substr(0, slash);
   for (char& c : kind) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (kind == "pytorchjobs") kind.pop_back();
-  if (kind != "pytorchjob") return Error{"\"" + kind + "\": not a kind of job that Lockstep runs; pytorchjob is"};
+  if (kind != "pytorchjob")
+    return Error{"\"" + kind + "\": not a kind of job that Lockstep runs; pytorchjob is"};
   return std::pair(kind, text.substr(slash + 1));
 }
 
@@ -93,9 +96,11 @@ int RunExplain(const Flags& flags) {
   request.name = api::GangName(job->first, job->second);
   std::optional<kube::Response> response;
   api.Send(request, [&](kube::Response r) { response = std::move(r); });
-  if (!loop.RunUntilTrue([&] { return response.has_value(); }, seconds(60))) return Fail("no answer from the API server");
+  if (!loop.RunUntilTrue([&] { return response.has_value(); }, seconds(60)))
+    return Fail("no answer from the API server");
   if (response->status.not_found()) {
-    return Fail(job->first + " " + request.ns + "/" + job->second + ": no Gang yet: the job does not exist, is not " +
+    return Fail(job->first + " " + request.ns + "/" + job->second +
+                ": no Gang yet: the job does not exist, is not " +
                 "Lockstep's, or the operator has not seen it (is it running?)");
   }
   if (!response->status.ok()) return Fail(response->status.message);
@@ -110,7 +115,8 @@ int RunExplain(const Flags& flags) {
 
 void AddExplainCommand(CLI::App& app, Run& run) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("explain", "Why a job waits, in a sentence, and where its pods have seats");
+  CLI::App* command =
+      app.add_subcommand("explain", "Why a job waits, in a sentence, and where its pods have seats");
   command->add_option("job", flags->job, "KIND/NAME, for example pytorchjob/bert")->required();
   command->add_option("-n,--namespace", flags->ns, "namespace of the job (default: the kubeconfig's)");
   command->add_option("--kubeconfig", flags->kubeconfig, "kubeconfig file");

@@ -123,13 +123,17 @@ int RunOperator(const Flags& flags) {
 void AddOperatorCommand(CLI::App& app, Run& run) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("operator", "Run the operator against a Kubernetes API server");
-  command->add_option("--kubeconfig", flags->kubeconfig, "kubeconfig file (default: in-cluster, $KUBECONFIG, ~/.kube/config)");
+  command->add_option("--kubeconfig", flags->kubeconfig,
+                      "kubeconfig file (default: in-cluster, $KUBECONFIG, ~/.kube/config)");
   command->add_option("--context", flags->context, "context of the kubeconfig");
   command->add_option("--namespace", flags->ns, "manage jobs of this namespace only");
-  command->add_flag("--leader-elect", flags->leader_elect, "work only while holding the Lease lockstep-operator");
-  command->add_option("--lease-namespace", flags->lease_namespace, "namespace of the Lease")->capture_default_str();
-  command->add_option("--health-address", flags->health_address,
-                      "HOST:PORT for /healthz, /livez and /readyz, for example 127.0.0.1:8081 (default: not served)");
+  command->add_flag("--leader-elect", flags->leader_elect,
+                    "work only while holding the Lease lockstep-operator");
+  command->add_option("--lease-namespace", flags->lease_namespace, "namespace of the Lease")
+      ->capture_default_str();
+  command->add_option(
+      "--health-address", flags->health_address,
+      "HOST:PORT for /healthz, /livez and /readyz, for example 127.0.0.1:8081 (default: not served)");
   command->add_option("--metrics-address", flags->metrics_address,
                       "HOST:PORT for /metrics, for example 127.0.0.1:8080 (default: not served)");
   command->add_option("--log-format", flags->log_format, "json or text")

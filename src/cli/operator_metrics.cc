@@ -16,12 +16,18 @@ std::string_view ResultText(const kube::Status& status) {
 
 std::string_view VerbText(kube::Verb verb) {
   switch (verb) {
-    case kube::Verb::kGet: return "get";
-    case kube::Verb::kList: return "list";
-    case kube::Verb::kCreate: return "create";
-    case kube::Verb::kUpdate: return "update";
-    case kube::Verb::kPatch: return "patch";
-    case kube::Verb::kDelete: return "delete";
+    case kube::Verb::kGet:
+      return "get";
+    case kube::Verb::kList:
+      return "list";
+    case kube::Verb::kCreate:
+      return "create";
+    case kube::Verb::kUpdate:
+      return "update";
+    case kube::Verb::kPatch:
+      return "patch";
+    case kube::Verb::kDelete:
+      return "delete";
   }
   return "unknown";
 }

@@ -10,7 +10,8 @@
 
 namespace lockstep::cli {
 
-// Turns what an operator does into metrics. On the operator's loop; a scrape reads the metrics from any thread.
+// Turns what an operator does into metrics. On the operator's loop; a scrape reads the metrics from any
+// thread.
 class OperatorMetrics final : public shell::Observer {
  public:
   explicit OperatorMetrics(web::Metrics& metrics) : metrics_(metrics) {}
@@ -23,8 +24,8 @@ class OperatorMetrics final : public shell::Observer {
   void CountGangs(const cluster::World& world);
 
   web::Metrics& metrics_;
-  std::set<std::string> written_;                  // gangs whose record was written since the last step
-  std::map<std::string, WallTime> placed_at_;      // gangs on their way from Placing to Running
+  std::set<std::string> written_;              // gangs whose record was written since the last step
+  std::map<std::string, WallTime> placed_at_;  // gangs on their way from Placing to Running
   std::optional<MonoTime> counted_;
 };
 

@@ -9,16 +9,16 @@ namespace lockstep::cluster {
 
 enum class ActionKind {
   kCreateGang,
-  kWriteGang,        // Gang.status, guarded by resourceVersion
-  kReadGang,         // a fresh read, before pods are deleted that our copy of the Gang does not explain
-  kCheckTemplate,    // a dry-run create of one pod
+  kWriteGang,      // Gang.status, guarded by resourceVersion
+  kReadGang,       // a fresh read, before pods are deleted that our copy of the Gang does not explain
+  kCheckTemplate,  // a dry-run create of one pod
   kCreateService,
   kCreatePod,
   kDeletePod,
   kDeleteService,
   kDeleteGang,
-  kWriteJobStatus,   // guarded by resourceVersion
-  kRecordEvent,      // may be lost
+  kWriteJobStatus,  // guarded by resourceVersion
+  kRecordEvent,     // may be lost
 };
 
 std::string_view KindText(ActionKind kind);

@@ -116,7 +116,8 @@ void TakeInPod(World& world, const Observed& observed) {
   }
   Result<kube::Pod> pod = kube::ParsePod(*observed.object);
   DropPod(world, key);
-  if (!pod.ok()) return;  // counted by the shell; a pod the API server accepted but we can't read holds nothing
+  if (!pod.ok())
+    return;  // counted by the shell; a pod the API server accepted but we can't read holds nothing
   PodPtr record = MakeRecord(world, *pod);
   world.pods.emplace(key, record);
   CountForeign(world, *record, /*present=*/true);
@@ -186,8 +187,9 @@ void TakeInJob(World& world, const jobs::Framework& framework, const Observed& o
     if (state.job != nullptr && state.job->meta.uid == meta.uid) state.job = nullptr;
   } else {
     auto record = std::make_shared<JobRecord>();
-    record->body = std::visit([](auto body) { return std::variant<jobs::Job, jobs::InvalidJob>(std::move(body)); },
-                              framework.Read(*observed.object));
+    record->body =
+        std::visit([](auto body) { return std::variant<jobs::Job, jobs::InvalidJob>(std::move(body)); },
+                   framework.Read(*observed.object));
     record->meta = std::move(meta);
     record->resource_version = version;
     bool same_job = state.job != nullptr && state.job->meta.uid == record->meta.uid;
@@ -277,7 +279,8 @@ void World::Release(const std::string& node, ClassId pod_class, Tenure tenure) {
   if (std::optional<NodeId> id = nodes.Find(node)) nodes.Release(*id, pod_class, 1, tenure);
 }
 
-GangState& World::GangAt(const jobs::Framework& framework, const std::string& ns, const std::string& job_name) {
+GangState& World::GangAt(const jobs::Framework& framework, const std::string& ns,
+                         const std::string& job_name) {
   std::string key = GangKey(framework, ns, job_name);
   auto [found, made] = gangs.try_emplace(key);
   if (made) {
@@ -318,7 +321,8 @@ void RefreshHeld(World& world, GangState& gang) {
           std::string label = RoleLabel(range.role);
           for (int32_t i = range.first; i <= range.last; ++i) {
             bool done = gang.succeeded.contains(label + "/" + std::to_string(i));
-            if (!done && !seated.contains({label, i})) now.push_back({seats.node, gang.roles[role].pod_class});
+            if (!done && !seated.contains({label, i}))
+              now.push_back({seats.node, gang.roles[role].pod_class});
           }
         }
       }

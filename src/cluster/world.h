@@ -25,10 +25,10 @@ struct PodRecord {
   ClassId pod_class = 0;
   kube::PodPhase phase = kube::PodPhase::kPending;
   bool deleting = false;
-  bool holds = true;      // still counts against its node (kube::HoldsResources)
-  bool ended = false;     // every container terminated or never started
-  bool started = false;   // some container has run
-  bool permanent = false; // of a DaemonSet or a static pod: it is there on an empty cluster too
+  bool holds = true;                 // still counts against its node (kube::HoldsResources)
+  bool ended = false;                // every container terminated or never started
+  bool started = false;              // some container has run
+  bool permanent = false;            // of a DaemonSet or a static pod: it is there on an empty cluster too
   std::optional<int32_t> exit_code;  // of the first main container that failed
   int32_t container_restarts = 0;    // of all containers, in place
   std::string reason, message;       // of the pod's status
@@ -58,7 +58,7 @@ struct TemplateCheck {
   bool in_flight = false;
   std::optional<kube::PodNeed> need;  // as admission left the pod
   std::optional<kube::Status> refusal;
-  MonoTime valid_until{};             // asked again after this
+  MonoTime valid_until{};  // asked again after this
   int32_t failures = 0;
 };
 
@@ -83,14 +83,15 @@ struct GangState {
   std::string ns, job_name;
 
   // Observed.
-  std::shared_ptr<const JobRecord> job;     // null: never seen or deleted
-  std::shared_ptr<const api::Gang> gang;    // null: not created yet or deleted
-  std::map<std::string, PodPtr> pods;       // by name; all attempts
+  std::shared_ptr<const JobRecord> job;         // null: never seen or deleted
+  std::shared_ptr<const api::Gang> gang;        // null: not created yet or deleted
+  std::map<std::string, PodPtr> pods;           // by name; all attempts
   std::map<std::string, std::string> services;  // name to owner uid
 
   // Assumed: the status write in flight. Decisions read status(), which prefers it.
   std::optional<api::GangStatus> assumed;
-  // Assumed while the Gang's create is in flight or tried again: its place in the queue counts from the first try.
+  // Assumed while the Gang's create is in flight or tried again: its place in the queue counts from the first
+  // try.
   std::optional<WallTime> assumed_queued_at;
 
   // Derived from the job and the checks.
@@ -99,27 +100,27 @@ struct GangState {
   std::vector<Hold> held;
 
   // Memory: lost with the process; what that costs stands beside each.
-  std::set<std::string> created;           // pods of the current attempt that existed; a second create of a pod
-                                           // that somebody deleted meanwhile
-  std::set<std::string> succeeded;         // "role/index" seen Succeeded in this attempt; a restart if such a
-                                           // pod is then deleted
+  std::set<std::string> created;    // pods of the current attempt that existed; a second create of a pod
+                                    // that somebody deleted meanwhile
+  std::set<std::string> succeeded;  // "role/index" seen Succeeded in this attempt; a restart if such a
+                                    // pod is then deleted
   std::map<std::string, MonoTime> retry_at;  // per touched key; an earlier retry
   std::map<std::string, int32_t> failures;   // per touched key, in a row
-  std::string create_error;                // the last refusal of a pod's create
-  bool create_refused = false;             // ... and it is permanent: undo the attempt
-  std::optional<MonoTime> last_progress;   // of any member while starting; a longer start timeout
-  std::optional<MonoTime> status_written;  // of the job; an earlier write
-  std::optional<MonoTime> reason_written;  // of the Gang's reason; an earlier write
-  std::pair<uint64_t, uint64_t> told;      // versions of job and Gang that agree on why it waits; some work
-  std::string event_reason;                // last event recorded; one event twice
-  bool gang_read = false;                  // Gang read fresh since a pod of a later attempt appeared
-  bool unread = false;                     // a Gang write whose fate a read must still show
+  std::string create_error;                  // the last refusal of a pod's create
+  bool create_refused = false;               // ... and it is permanent: undo the attempt
+  std::optional<MonoTime> last_progress;     // of any member while starting; a longer start timeout
+  std::optional<MonoTime> status_written;    // of the job; an earlier write
+  std::optional<MonoTime> reason_written;    // of the Gang's reason; an earlier write
+  std::pair<uint64_t, uint64_t> told;        // versions of job and Gang that agree on why it waits; some work
+  std::string event_reason;                  // last event recorded; one event twice
+  bool gang_read = false;                    // Gang read fresh since a pod of a later attempt appeared
+  bool unread = false;                       // a Gang write whose fate a read must still show
 
   const api::GangStatus& status() const;
   uint64_t gang_version() const;
   std::optional<WallTime> queued_at() const;
-  bool waiting() const;     // wants seats: has a place in the queue, no placement, and a live valid job
-  bool has_seats() const;   // Placing, Starting or Running
+  bool waiting() const;    // wants seats: has a place in the queue, no placement, and a live valid job
+  bool has_seats() const;  // Placing, Starting or Running
 };
 
 // Everything the engine knows: a plain value. Copy it to ask "what if".
@@ -127,15 +128,15 @@ struct World {
   // Observed.
   Nodes nodes;
   std::unordered_map<std::string, PodPtr> pods;  // "ns/name"
-  // What is counted on each node name, also on nodes that are not (or no longer) there: a node that comes back
-  // finds its pods on it.
+  // What is counted on each node name, also on nodes that are not (or no longer) there: a node that comes
+  // back finds its pods on it.
   struct Occupancy {
     ClassId pod_class = 0;
     Tenure tenure = Tenure::kPod;
     int32_t pods = 0;
   };
   std::unordered_map<std::string, std::vector<Occupancy>> occupancy;
-  std::map<std::string, GangState> gangs;        // by GangState::key
+  std::map<std::string, GangState> gangs;  // by GangState::key
 
   // Assumed: keys of the actions in flight.
   std::map<std::string, ActionId> in_flight;
@@ -157,8 +158,8 @@ struct World {
     friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
   };
   std::set<QueueKey> waiting;
-  // Where the last step stopped explaining; the state of nodes that the last whole pass over the queue, and the one
-  // under way, began with.
+  // Where the last step stopped explaining; the state of nodes that the last whole pass over the queue, and
+  // the one under way, began with.
   QueueKey explained_up_to;
   uint64_t explained_generation = 0, explaining_generation = 0;
   // The wall time the key of a waiting gang was made with.

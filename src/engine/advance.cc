@@ -25,8 +25,8 @@ bool IsTrue(const json::Doc& status, std::string_view type) {
 void CreateGang(Draft& draft, GangState& gang) {
   const jobs::Job& job = *gang.job->job();
   api::GangSpec spec;
-  spec.job = {gang.framework->resource().ApiVersion(), std::string(gang.framework->resource().kind), job.meta.name,
-              job.meta.uid};
+  spec.job = {gang.framework->resource().ApiVersion(), std::string(gang.framework->resource().kind),
+              job.meta.name, job.meta.uid};
   // Never equal within one leader's life, so that first-in first-out is exact.
   WallTime& last = draft.world.last_queued_at;
   if (!gang.assumed_queued_at) gang.assumed_queued_at = last = std::max(draft.now.wall, last + Duration(1));
@@ -47,15 +47,15 @@ void Undo(Draft& draft, GangState& gang, api::GangReason reason) {
   next.phase = GangPhase::kQueued;
   next.placement.clear();
   ++next.start_failures;
-  next.not_before = draft.now.wall + Backoff(kFirstAttemptBackoff, kLongestAttemptBackoff, next.start_failures,
-                                             gang.job->meta.uid);
+  next.not_before = draft.now.wall + Backoff(kFirstAttemptBackoff, kLongestAttemptBackoff,
+                                             next.start_failures, gang.job->meta.uid);
   next.reason = std::move(reason);
   draft.Record(gang, "Warning", next.reason.code, next.reason.message);
   draft.WriteGang(gang, std::move(next));
 }
 
-// A kubelet refused a pod that was assigned to it: not the job's fault, so nothing is counted. The node is barred
-// for this gang for a growing time and the gang is placed again at once.
+// A kubelet refused a pod that was assigned to it: not the job's fault, so nothing is counted. The node is
+// barred for this gang for a growing time and the gang is placed again at once.
 void BarAndUndo(Draft& draft, GangState& gang, const cluster::PodRecord& pod) {
   GangStatus next = gang.status();
   api::BarredNode* barred = nullptr;
@@ -78,8 +78,9 @@ void Restart(Draft& draft, GangState& gang, const Members& members, size_t faile
   const std::string& role = job.roles[failed_role].type;
   GangStatus next = gang.status();
   if (job.run_policy.backoff_limit && next.policy_restarts >= *job.run_policy.backoff_limit) {
-    jobs::JobFacts facts{&gang.status(), members.counts, jobs::Verdict::kFailed, failed_role,
-                         "Job `" + job.meta.name + "` has failed because it has reached the specified backoff limit"};
+    jobs::JobFacts facts{
+        &gang.status(), members.counts, jobs::Verdict::kFailed, failed_role,
+        "Job `" + job.meta.name + "` has failed because it has reached the specified backoff limit"};
     WriteJobStatus(draft, gang, facts);
     return;
   }
@@ -99,8 +100,8 @@ void AdvanceRestart(Draft& draft, GangState& gang) {
   next.phase = GangPhase::kQueued;
   // The first restart waits for nothing; a job that fails again and again backs off and lets others pass.
   if (next.policy_restarts > 1) {
-    next.not_before = draft.now.wall + Backoff(kFirstAttemptBackoff, kLongestAttemptBackoff, next.policy_restarts - 1,
-                                               gang.job->meta.uid);
+    next.not_before = draft.now.wall + Backoff(kFirstAttemptBackoff, kLongestAttemptBackoff,
+                                               next.policy_restarts - 1, gang.job->meta.uid);
   }
   draft.WriteGang(gang, std::move(next));
 }
@@ -142,9 +143,10 @@ bool EndStart(Draft& draft, GangState& gang, const Members& members) {
   bool others_wait = !draft.world.waiting.empty();
   Duration limit = members.broken != nullptr && others_wait ? kStartErrorTimeout : kStartTimeout;
   if (draft.now.mono >= progress + limit) {
-    std::string why = members.broken == nullptr ? std::to_string(members.running) + " of " +
-                                                      std::to_string(members.wanted) + " pods run"
-                                                : "pod " + members.broken->name + ": " + members.broken->waiting;
+    std::string why =
+        members.broken == nullptr
+            ? std::to_string(members.running) + " of " + std::to_string(members.wanted) + " pods run"
+            : "pod " + members.broken->name + ": " + members.broken->waiting;
     Undo(draft, gang, {"StartTimeout", "no progress for " + FormatDuration(limit) + ": " + why});
     return true;
   }
@@ -177,7 +179,8 @@ void AdvanceStart(Draft& draft, GangState& gang, const Members& members) {
   draft.WriteGang(gang, std::move(next));
 }
 
-// A rank that existed in this attempt and is gone has failed; so has one that never came while all should run.
+// A rank that existed in this attempt and is gone has failed; so has one that never came while all should
+// run.
 std::optional<size_t> VanishedRole(const GangState& gang, const Members& members) {
   if (members.vanished == 0 && gang.status().phase != GangPhase::kRunning) return {};
   const jobs::Job& job = *gang.job->job();
@@ -225,8 +228,8 @@ void AdvanceSeated(Draft& draft, GangState& gang) {
   AdvanceStart(draft, gang, members);
 }
 
-// A Gang that was deleted and made anew takes over what runs: the attempt number never comes back, and no pod is
-// restarted for the loss of a record. True if there was something to take over.
+// A Gang that was deleted and made anew takes over what runs: the attempt number never comes back, and no pod
+// is restarted for the loss of a record. True if there was something to take over.
 bool AdoptPods(Draft& draft, GangState& gang) {
   if (gang.status().attempt != 0) return false;
   GangStatus next = gang.status();
@@ -239,7 +242,8 @@ bool AdoptPods(Draft& draft, GangState& gang) {
     if (pod->owner_uid != job.meta.uid || pod->attempt != next.attempt) continue;
     auto role = std::find_if(job.roles.begin(), job.roles.end(),
                              [&](const jobs::Role& r) { return cluster::RoleLabel(r.type) == pod->role; });
-    if (role != job.roles.end()) next.placement.push_back({pod->node, {{role->type, pod->index, pod->index}}});
+    if (role != job.roles.end())
+      next.placement.push_back({pod->node, {{role->type, pod->index, pod->index}}});
   }
   bool whole = next.placement.size() == static_cast<size_t>(job.pods());
   next.phase = whole ? GangPhase::kPlacing : GangPhase::kQueued;
@@ -271,9 +275,9 @@ void AdvanceWaiting(Draft& draft, GangState& gang) {
     request.name = gang.gang->meta.name;
     api::GangSpec spec = gang.gang->spec;
     spec.roles = wanted;
-    request.body = json::Dump(
-        json::Doc{{"metadata", {{"resourceVersion", gang.gang->meta.resource_version}}},
-                  {"spec", {{"roles", api::NewGangDoc(gang.ns, spec)["spec"]["roles"]}}}});
+    request.body =
+        json::Dump(json::Doc{{"metadata", {{"resourceVersion", gang.gang->meta.resource_version}}},
+                             {"spec", {{"roles", api::NewGangDoc(gang.ns, spec)["spec"]["roles"]}}}});
     draft.Emit(cluster::ActionKind::kWriteGang, gang, GangObjectKey(gang), std::move(request));
   }
 }

@@ -84,7 +84,8 @@ void AfterCheck(Draft& draft, GangState& gang, const Action& action, const Actio
   } else {
     ++check.failures;
     check.refusal = done.status;
-    check.valid_until = draft.now.mono + Backoff(kRefusalValid, kLongestAttemptBackoff, check.failures, action.touches);
+    check.valid_until =
+        draft.now.mono + Backoff(kRefusalValid, kLongestAttemptBackoff, check.failures, action.touches);
   }
   draft.world.WakeAt(check.valid_until, gang.key);
   for (auto& [key, state] : draft.world.gangs) {
@@ -111,11 +112,12 @@ void AfterPodDelete(Draft& draft, GangState& gang, const Action& action, const A
   auto known = draft.world.pods.find(action.touches.substr(std::string_view("pods/").size()));
   if (done.status.not_found() && known != draft.world.pods.end() &&
       known->second->uid == action.request.precondition_uid) {
-    auto gone = std::make_shared<json::Doc>(json::Doc{{"metadata",
-                                                       {{"namespace", known->second->ns},
-                                                        {"name", known->second->name},
-                                                        {"uid", known->second->uid},
-                                                        {"resourceVersion", std::to_string(known->second->resource_version)}}}});
+    auto gone = std::make_shared<json::Doc>(
+        json::Doc{{"metadata",
+                   {{"namespace", known->second->ns},
+                    {"name", known->second->name},
+                    {"uid", known->second->uid},
+                    {"resourceVersion", std::to_string(known->second->resource_version)}}}});
     return Observe(draft.world, kube::kPods, gone, /*gone=*/true);
   }
   // On success the watch shows what became of the pod; until then it isn't deleted again.
@@ -126,7 +128,8 @@ void AfterPodDelete(Draft& draft, GangState& gang, const Action& action, const A
 void AfterServiceCreate(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
   if (done.status.ok()) return Observe(draft.world, kube::kServices, done.object);
   gang.create_error = done.status.message;
-  if (!done.status.transient() && !done.status.unknown() && !done.status.already_exists()) gang.create_refused = true;
+  if (!done.status.transient() && !done.status.unknown() && !done.status.already_exists())
+    gang.create_refused = true;
   RetryLater(draft, gang, action.touches, done.status.retry_after);
 }
 
@@ -171,7 +174,8 @@ void TakeInAnswer(Draft& draft, const ActionDone& done) {
       return AfterJobStatus(draft, gang, action, done);
     case ActionKind::kDeleteService:
     case ActionKind::kDeleteGang:
-      if (!done.status.ok() || action.kind == ActionKind::kDeleteGang) RetryLater(draft, gang, action.touches);
+      if (!done.status.ok() || action.kind == ActionKind::kDeleteGang)
+        RetryLater(draft, gang, action.touches);
       return;
     case ActionKind::kRecordEvent:
       return;

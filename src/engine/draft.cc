@@ -12,7 +12,8 @@ Duration Backoff(Duration first, Duration longest, int64_t times, std::string_vi
   Duration wait = first;
   for (int64_t i = 1; i < times && wait < longest; ++i) wait *= 2;
   wait = std::min(wait, longest);
-  return wait - Duration(StableJitter(who, static_cast<uint64_t>(times), static_cast<uint64_t>(wait.count() / 4 + 1)));
+  return wait - Duration(StableJitter(who, static_cast<uint64_t>(times),
+                                      static_cast<uint64_t>(wait.count() / 4 + 1)));
 }
 
 std::string GangObjectKey(const GangState& gang) {
@@ -53,8 +54,9 @@ bool Draft::WriteGang(GangState& gang, api::GangStatus next) {
   request.ns = gang.ns;
   request.name = gang.gang->meta.name;
   request.subresource = "status";
-  json::Doc body = {{"metadata", {{"resourceVersion", gang.gang->meta.resource_version}, {"uid", gang.gang->meta.uid}}},
-                    {"status", api::StatusDoc(next, gang.gang->spec.roles, &gang.gang->status)}};
+  json::Doc body = {
+      {"metadata", {{"resourceVersion", gang.gang->meta.resource_version}, {"uid", gang.gang->meta.uid}}},
+      {"status", api::StatusDoc(next, gang.gang->spec.roles, &gang.gang->status)}};
   request.body = json::Dump(body);
   if (!Emit(ActionKind::kWriteGang, gang, GangObjectKey(gang), std::move(request))) return false;
   gang.assumed = std::move(next);
@@ -72,7 +74,8 @@ bool Draft::ReadGang(GangState& gang) {
   return Emit(ActionKind::kReadGang, gang, GangObjectKey(gang), std::move(request));
 }
 
-void Draft::Record(GangState& gang, std::string_view type, std::string_view reason, const std::string& message) {
+void Draft::Record(GangState& gang, std::string_view type, std::string_view reason,
+                   const std::string& message) {
   if (gang.job == nullptr || gang.event_reason == reason) return;
   const kube::Resource& resource = gang.framework->resource();
   const kube::Meta& job = gang.job->meta;

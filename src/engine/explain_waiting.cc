@@ -27,7 +27,8 @@ std::vector<explain::Holder> Holders(const World& world, const std::string& reso
     }
     if (amount > 0) holders.push_back({gang.job_name, amount});
   }
-  std::stable_sort(holders.begin(), holders.end(), [](const auto& a, const auto& b) { return a.amount > b.amount; });
+  std::stable_sort(holders.begin(), holders.end(),
+                   [](const auto& a, const auto& b) { return a.amount > b.amount; });
   return holders;
 }
 
@@ -64,7 +65,8 @@ class Reasons {
     }
     auto placed = gang::Place(world.nodes, need, barred);
     const auto* no_fit = std::get_if<gang::NoFit>(&placed);
-    if (no_fit == nullptr) return {"WaitingItsTurn", "would fit now; jobs that came earlier are placed first"};
+    if (no_fit == nullptr)
+      return {"WaitingItsTurn", "would fit now; jobs that came earlier are placed first"};
     std::vector<explain::Holder> holders;
     if (no_fit->shortest) holders = Holders(world, no_fit->shortest->resource);
     return explain::ExplainNoFit(*no_fit, holders);
@@ -84,7 +86,8 @@ void Explain(Draft& draft, GangState& gang, const api::GangReason& reason) {
     next.needs = TotalNeed(gang);
     if (!draft.WriteGang(gang, std::move(next))) return;
     gang.reason_written = draft.now.mono;
-    if (new_code) draft.Record(gang, reason.code == "Impossible" ? "Warning" : "Normal", reason.code, reason.message);
+    if (new_code)
+      draft.Record(gang, reason.code == "Impossible" ? "Warning" : "Normal", reason.code, reason.message);
   } else if (reason != written) {
     draft.world.WakeAt(*gang.reason_written + kReasonInterval, gang.key);
   }

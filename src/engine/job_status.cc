@@ -27,8 +27,8 @@ void Write(Draft& draft, GangState& gang, const json::Doc& status) {
   request.subresource = "status";
   // A merge patch removes what is null, at every depth: a count that became zero is left out of `status`.
   json::Doc changes = json::MergeDiff(gang.job->status(), status);
-  request.body = json::Dump(
-      json::Doc{{"metadata", {{"resourceVersion", meta.resource_version}, {"uid", meta.uid}}}, {"status", changes}});
+  request.body = json::Dump(json::Doc{
+      {"metadata", {{"resourceVersion", meta.resource_version}, {"uid", meta.uid}}}, {"status", changes}});
   draft.Emit(cluster::ActionKind::kWriteJobStatus, gang, gang.key, std::move(request));
 }
 
@@ -36,7 +36,8 @@ std::string_view LastReason(const json::Doc& status) {
   const json::Doc* conditions = json::Find(status, "conditions");
   if (conditions == nullptr || !conditions->is_array() || conditions->empty()) return "";
   const json::Doc* reason = json::Key(&conditions->back(), "reason");
-  return reason != nullptr && reason->is_string() ? std::string_view(reason->get_ref<const std::string&>()) : "";
+  return reason != nullptr && reason->is_string() ? std::string_view(reason->get_ref<const std::string&>())
+                                                  : "";
 }
 
 }  // namespace

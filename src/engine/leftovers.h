@@ -11,8 +11,8 @@ void DeletePod(Draft& draft, cluster::GangState& gang, const cluster::PodRecord&
 // would do it too, but not on every ground, and our pods hold seats meanwhile.
 void RemoveOrphans(Draft& draft, cluster::GangState& gang);
 
-// Deletes the pods of this job that the record does not explain: another attempt than the recorded one, or any
-// while no placement is in force. True when none is left (a new attempt may start then).
+// Deletes the pods of this job that the record does not explain: another attempt than the recorded one, or
+// any while no placement is in force. True when none is left (a new attempt may start then).
 bool RemoveStalePods(Draft& draft, cluster::GangState& gang);
 
 // A finished job: keeps, or deletes by cleanPodPolicy, what is left of it.

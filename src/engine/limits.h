@@ -27,8 +27,8 @@ inline constexpr Duration kLongestRetry = seconds(5);
 // How long the dry run of a template is believed.
 inline constexpr Duration kCheckValid = minutes(5);
 inline constexpr Duration kRefusalValid = seconds(10);
-// A dry run without an answer is no refusal: after so many in a row the template is taken as written. A gang whose
-// record can't be created lets others pass after as many tries.
+// A dry run without an answer is no refusal: after so many in a row the template is taken as written. A gang
+// whose record can't be created lets others pass after as many tries.
 inline constexpr int kUnansweredChecks = 3;
 
 // Replica counts alone are written at most this often.

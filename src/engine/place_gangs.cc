@@ -17,7 +17,8 @@ bool OldPodsLeft(const GangState& gang) {
 }
 
 // The placement as it is recorded: grouped by node, the pods of a role as index ranges.
-std::vector<api::NodeSeats> Record(const World& world, const GangState& gang, const gang::Placement& placement) {
+std::vector<api::NodeSeats> Record(const World& world, const GangState& gang,
+                                   const gang::Placement& placement) {
   const jobs::Job& job = *gang.job->job();
   std::vector<api::NodeSeats> record;
   for (const gang::Seats& seats : placement.seats) {
@@ -58,7 +59,8 @@ bool IsRestarting(const GangState& gang) {
 Turn TurnOf(const World& world, const GangState& gang, Now now) {
   if (gang.gang == nullptr) {  // its create is in flight, or will be tried again
     auto failures = gang.failures.find(GangObjectKey(gang));
-    return failures == gang.failures.end() || failures->second < kUnansweredChecks ? Turn::kComes : Turn::kPasses;
+    return failures == gang.failures.end() || failures->second < kUnansweredChecks ? Turn::kComes
+                                                                                   : Turn::kPasses;
   }
   const api::GangStatus& status = gang.status();
   if (gang.job->job()->run_policy.suspend || RefusedTemplate(world, gang) != nullptr) return Turn::kPasses;
@@ -84,7 +86,8 @@ std::optional<api::GangReason> HeldBack(const World& world, const GangState& gan
   }
   if (!RolesChecked(world, gang)) {
     if (CheckFailure(world, gang)) {
-      return api::GangReason{"CheckUnanswered", "the API server gives no answer about its pods; asked again soon"};
+      return api::GangReason{"CheckUnanswered",
+                             "the API server gives no answer about its pods; asked again soon"};
     }
     return api::GangReason{"Checking", "its pods are being checked by a dry run"};
   }
@@ -116,7 +119,8 @@ void PlaceGangs(Draft& draft) {
     // Its turn comes with an answer that is on its way; nobody overtakes it meanwhile.
     if (turn == Turn::kComes || world.InFlight(GangObjectKey(gang))) return;
     std::variant<gang::Placement, gang::NoFit> placed = gang::Place(world.nodes, need, barred);
-    if (const auto* placement = std::get_if<gang::Placement>(&placed)) WritePlacement(draft, gang, *placement);
+    if (const auto* placement = std::get_if<gang::Placement>(&placed))
+      WritePlacement(draft, gang, *placement);
   }
 }
 

@@ -6,8 +6,8 @@
 
 namespace lockstep::engine {
 
-// Whether a gang may have seats now, will as soon as an answer or the end of its old pods comes (so that nobody may
-// overtake it), or lets others pass: suspended, refused by admission, backing off.
+// Whether a gang may have seats now, will as soon as an answer or the end of its old pods comes (so that
+// nobody may overtake it), or lets others pass: suspended, refused by admission, backing off.
 enum class Turn { kNow, kComes, kPasses };
 Turn TurnOf(const cluster::World& world, const cluster::GangState& gang, Now now);
 
@@ -19,8 +19,8 @@ std::optional<api::GangReason> HeldBack(const cluster::World& world, const clust
 std::vector<cluster::NodeId> BarredNow(const cluster::World& world, const cluster::GangState& gang, Now now);
 
 // Walks the queue in order and writes down a placement for each gang that fits whole. Stops at the first gang
-// that may start and does not fit: nobody overtakes it, so it starts when what it waits for is free. Gangs that
-// are held back, or impossible on this cluster even when empty, stop nobody.
+// that may start and does not fit: nobody overtakes it, so it starts when what it waits for is free. Gangs
+// that are held back, or impossible on this cluster even when empty, stop nobody.
 void PlaceGangs(Draft& draft);
 
 }  // namespace lockstep::engine

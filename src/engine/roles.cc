@@ -11,8 +11,8 @@ using cluster::TemplateCheck;
 
 namespace {
 
-// What admission may look at, without what differs from job to job: the same template in the same namespace is
-// checked once.
+// What admission may look at, without what differs from job to job: the same template in the same namespace
+// is checked once.
 std::string CheckKey(const GangState& gang, const jobs::Job& job, size_t role) {
   std::string text = gang.framework->resource().ApiVersion() + "/" + job.roles[role].type + "/" +
                      job.roles[role].restart_policy + "/" + json::Dump(*job.roles[role].pod_template);

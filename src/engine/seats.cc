@@ -14,26 +14,35 @@ using cluster::PodRecord;
 
 namespace {
 
-// Reasons with which a kubelet refuses a pod that was assigned to it: it never started, and says nothing of the
-// program. Source: pkg/kubelet/lifecycle/predicate.go; "OutOf" is followed by the resource.
+// Reasons with which a kubelet refuses a pod that was assigned to it: it never started, and says nothing of
+// the program. Source: pkg/kubelet/lifecycle/predicate.go; "OutOf" is followed by the resource.
 bool RefusedByKubelet(const PodRecord& pod) {
-  static const std::set<std::string, std::less<>> reasons = {
-      "NodeAffinity",  "NodeName",         "NodePorts",          "UnexpectedAdmissionError",
-      "NodeSelector",  "TopologyAffinityError", "InvalidNodeInfo",    "UnexpectedPredicateFailureType",
-      "NodeShutdown",  "PodOSNotSupported", "PodOSSelectorNodeLabelDoesNotMatch", "AdmissionFailed"};
+  static const std::set<std::string, std::less<>> reasons = {"NodeAffinity",
+                                                             "NodeName",
+                                                             "NodePorts",
+                                                             "UnexpectedAdmissionError",
+                                                             "NodeSelector",
+                                                             "TopologyAffinityError",
+                                                             "InvalidNodeInfo",
+                                                             "UnexpectedPredicateFailureType",
+                                                             "NodeShutdown",
+                                                             "PodOSNotSupported",
+                                                             "PodOSSelectorNodeLabelDoesNotMatch",
+                                                             "AdmissionFailed"};
   if (pod.phase != kube::PodPhase::kFailed || pod.started) return false;
   return pod.reason.rfind("OutOf", 0) == 0 || reasons.contains(pod.reason);
 }
 
 bool WaitsWithError(const PodRecord& pod) {
   static const std::set<std::string, std::less<>> reasons = {
-      "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError",
-      "CreateContainerError", "RunContainerError"};
+      "ErrImagePull",      "ImagePullBackOff",           "InvalidImageName",
+      "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError",
+      "RunContainerError"};
   return reasons.contains(pod.waiting);
 }
 
-// Whether a failed pod may be replaced. ExitCode: 1 to 127 are permanent, 128 and above retryable; no code at all
-// (evicted, node lost) is retryable. Source: training-operator IsRetryableExitCode.
+// Whether a failed pod may be replaced. ExitCode: 1 to 127 are permanent, 128 and above retryable; no code at
+// all (evicted, node lost) is retryable. Source: training-operator IsRetryableExitCode.
 bool Retryable(const std::string& restart_policy, const PodRecord& pod) {
   if (restart_policy == "Never") return false;
   if (restart_policy == "ExitCode") return !pod.exit_code || *pod.exit_code >= 128;
@@ -85,7 +94,9 @@ void Count(GangState& gang, const jobs::Role& role, const PodRecord& pod, jobs::
   }
 }
 
-std::string ServiceKey(const GangState& gang, const std::string& name) { return "services/" + gang.ns + "/" + name; }
+std::string ServiceKey(const GangState& gang, const std::string& name) {
+  return "services/" + gang.ns + "/" + name;
+}
 
 // False while the service is still to come.
 bool EnsureService(Draft& draft, GangState& gang, const jobs::Job& job, size_t role, int32_t index) {
@@ -103,10 +114,12 @@ bool EnsureService(Draft& draft, GangState& gang, const jobs::Job& job, size_t r
 }
 
 // The upstream name, unless a pod of another owner still has it: then the numbered one, also for attempt 1.
-std::string FreeName(const Draft& draft, const GangState& gang, const std::string& upstream, int64_t attempt) {
+std::string FreeName(const Draft& draft, const GangState& gang, const std::string& upstream,
+                     int64_t attempt) {
   std::string name = jobs::PodName(upstream, attempt);
   auto taken = draft.world.pods.find(gang.ns + "/" + name);
-  if (attempt > 1 || taken == draft.world.pods.end() || taken->second->owner_uid == gang.job->meta.uid) return name;
+  if (attempt > 1 || taken == draft.world.pods.end() || taken->second->owner_uid == gang.job->meta.uid)
+    return name;
   return jobs::PodName(upstream + "-r1", 1);
 }
 
@@ -142,7 +155,8 @@ Members CountMembers(GangState& gang) {
   }
   for (const auto& [name, pod] : gang.pods) {
     auto role = role_of.find(pod->role);
-    if (role == role_of.end() || pod->owner_uid != job.meta.uid || pod->attempt != gang.status().attempt) continue;
+    if (role == role_of.end() || pod->owner_uid != job.meta.uid || pod->attempt != gang.status().attempt)
+      continue;
     if (pod->index >= job.roles[role->second].replicas) continue;
     PodPtr& place = members.pods[role->second][static_cast<size_t>(pod->index)];
     if (place != nullptr) continue;
@@ -199,7 +213,8 @@ bool CreateMembers(Draft& draft, GangState& gang, const Members& members) {
 
 void CreateOtherServices(Draft& draft, GangState& gang) {
   const jobs::Job& job = *gang.job->job();
-  if (gang.services.size() >= static_cast<size_t>(job.pods())) return;  // the usual case, without building any
+  if (gang.services.size() >= static_cast<size_t>(job.pods()))
+    return;  // the usual case, without building any
   for (size_t role = 0; role < job.roles.size(); ++role) {
     for (int32_t i = 0; i < job.roles[role].replicas; ++i) EnsureService(draft, gang, job, role, i);
   }

@@ -10,20 +10,20 @@ struct Members {
   std::vector<std::vector<cluster::PodPtr>> pods;
   std::vector<jobs::RoleCounts> counts;
   int32_t wanted = 0, existing = 0, running = 0, succeeded = 0;
-  int32_t vanished = 0;                    // existed once in this attempt and are gone
+  int32_t vanished = 0;                         // existed once in this attempt and are gone
   const cluster::PodRecord* refused = nullptr;  // its kubelet refused to admit it
   const cluster::PodRecord* broken = nullptr;   // waits with an error of image or configuration
-  int32_t container_restarts = 0;          // in place, of the running ones
+  int32_t container_restarts = 0;               // in place, of the running ones
 };
 
 Members CountMembers(cluster::GangState& gang);
 
-// The services that some rank looks up. They may come with the record of the placement, for they hold nothing.
-// True when all exist.
+// The services that some rank looks up. They may come with the record of the placement, for they hold
+// nothing. True when all exist.
 bool CreateLookedUpServices(Draft& draft, cluster::GangState& gang);
 
-// Creates what the recorded placement still lacks: first the services that ranks look up, then the pods, already
-// assigned to their nodes. True when everything exists.
+// Creates what the recorded placement still lacks: first the services that ranks look up, then the pods,
+// already assigned to their nodes. True when everything exists.
 bool CreateMembers(Draft& draft, cluster::GangState& gang, const Members& members);
 
 // The services that no rank looks up; made once the gang runs.

@@ -33,7 +33,8 @@ void TakeInEvents(Draft& draft, std::span<const Event> events) {
 }
 
 bool Forgettable(const World& world, const GangState& gang) {
-  if (gang.job != nullptr || gang.gang != nullptr || !gang.pods.empty() || !gang.services.empty()) return false;
+  if (gang.job != nullptr || gang.gang != nullptr || !gang.pods.empty() || !gang.services.empty())
+    return false;
   return std::none_of(world.actions.begin(), world.actions.end(),
                       [&](const auto& entry) { return entry.second.gang == gang.key; });
 }
@@ -50,7 +51,8 @@ void AdvanceJobs(Draft& draft) {
   }
   std::stable_sort(order.begin(), order.end(), [](const GangState* a, const GangState* b) {
     auto age = [](const GangState* g) {
-      return g->job == nullptr ? std::pair<WallTime, uint64_t>{} : std::pair(g->job->meta.created, g->job->resource_version);
+      return g->job == nullptr ? std::pair<WallTime, uint64_t>{}
+                               : std::pair(g->job->meta.created, g->job->resource_version);
     };
     return age(a) < age(b);
   });
@@ -85,12 +87,12 @@ StepResult Step(World& world, std::span<const Event> events, Now now) {
   Draft draft(world, now);
   TakeInEvents(draft, events);  // 1
   //                               2: faults and incidents come with recovery/
-  AdvanceJobs(draft);           // 3
+  AdvanceJobs(draft);  // 3
   //                               4: the queue is kept in order (cluster::RefreshQueue)
-  PlaceGangs(draft);            // 5
+  PlaceGangs(draft);  // 5
   //                               6: reservations and backfill come with queue/
-  ExplainWaiting(draft);        // 7
-  return EmitActions(draft);    // 8
+  ExplainWaiting(draft);      // 7
+  return EmitActions(draft);  // 8
 }
 
 void Follow(World& world, std::span<const Event> events) {

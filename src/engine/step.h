@@ -14,8 +14,8 @@ struct StepResult {
 };
 
 // One thought of the engine: takes in what happened and says what to do. Pure: the same events in the same
-// order give the same actions, byte for byte. Level-based: whatever was missed, the next step repairs from what
-// is. Only one leader calls this; its actions must all be sent, and their answers come back as events.
+// order give the same actions, byte for byte. Level-based: whatever was missed, the next step repairs from
+// what is. Only one leader calls this; its actions must all be sent, and their answers come back as events.
 StepResult Step(cluster::World& world, std::span<const cluster::Event> events, Now now);
 
 // What a standby does instead: it follows the World and decides nothing.

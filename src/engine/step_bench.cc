@@ -1,4 +1,5 @@
-// DESIGN's bars for one step: one changed node at 5,000 nodes with 10,000 waiting gangs, and the reasons of all.
+// DESIGN's bars for one step: one changed node at 5,000 nodes with 10,000 waiting gangs, and the reasons of
+// all.
 #include <benchmark/benchmark.h>
 
 #include "engine/testing.h"

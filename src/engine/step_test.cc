@@ -10,9 +10,9 @@ namespace {
 using api::GangPhase;
 using cluster::Action;
 using cluster::ActionKind;
-using testing::HandDriven;
 using ::testing::Contains;
 using ::testing::Each;
+using testing::HandDriven;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -22,7 +22,8 @@ MATCHER_P(Is, kind, "") { return arg.kind == kind; }
 std::string Text(const std::vector<Action>& actions) {
   std::string text;
   for (const Action& action : actions) {
-    text += std::string(cluster::KindText(action.kind)) + " " + action.touches + " " + action.request.body + "\n";
+    text +=
+        std::string(cluster::KindText(action.kind)) + " " + action.touches + " " + action.request.body + "\n";
   }
   return text;
 }
@@ -65,7 +66,8 @@ TEST(Step, AServiceThatRanksLookUpComesBeforeTheFirstPod) {
   gang = &engine.Gang("a");
   const jobs::Job& job = *gang->job->job();
   for (int32_t i = 0; i < 2; ++i) {
-    if (job.framework->LookedUp(job, 0, i)) EXPECT_TRUE(gang->services.contains("a-worker-" + std::to_string(i)));
+    if (job.framework->LookedUp(job, 0, i))
+      EXPECT_TRUE(gang->services.contains("a-worker-" + std::to_string(i)));
   }
 }
 
@@ -131,7 +133,8 @@ TEST(Step, AFailedRankRestartsTheWholeGangAndIsCountedBeforeAnythingIsDeleted) {
   std::vector<Action> actions = engine.Step();
 
   EXPECT_THAT(actions, Not(Contains(Is(ActionKind::kDeletePod))));
-  auto record = std::find_if(actions.begin(), actions.end(), [](const Action& a) { return a.kind == ActionKind::kWriteGang; });
+  auto record = std::find_if(actions.begin(), actions.end(),
+                             [](const Action& a) { return a.kind == ActionKind::kWriteGang; });
   ASSERT_NE(record, actions.end());
   EXPECT_THAT(record->request.body, HasSubstr("\"policy\":1"));
   engine.Applied(*record);
@@ -145,11 +148,13 @@ TEST(Step, ALatePlacementWhoseSeatsAreTakenIsUndoneBeforeAnyPod) {
   std::optional<Action> placing = engine.RunUntil(ActionKind::kWriteGang);
   ASSERT_TRUE(placing);
   // Meanwhile somebody else's pod was assigned to the node.
-  engine.See(kube::kPods, {{"metadata", {{"name", "foreign"}, {"namespace", "x"}, {"uid", "f"}}},
-                           {"spec", {{"nodeName", "node-0"},
-                                     {"containers", json::Doc::array({{{"name", "c"},
-                                                                       {"resources", {{"limits", {{"nvidia.com/gpu", 1}}}}}}})}}},
-                           {"status", {{"phase", "Running"}}}});
+  engine.See(kube::kPods,
+             {{"metadata", {{"name", "foreign"}, {"namespace", "x"}, {"uid", "f"}}},
+              {"spec",
+               {{"nodeName", "node-0"},
+                {"containers",
+                 json::Doc::array({{{"name", "c"}, {"resources", {{"limits", {{"nvidia.com/gpu", 1}}}}}}})}}},
+              {"status", {{"phase", "Running"}}}});
   engine.Applied(*placing);
   std::optional<Action> undo = engine.RunUntil(ActionKind::kWriteGang);
   ASSERT_TRUE(undo);
@@ -163,7 +168,8 @@ TEST(Step, SaysThatALargerGangThanTheClusterCanNeverRun) {
   engine.Job("a", 5);
   std::optional<Action> reason = engine.RunUntil(ActionKind::kWriteGang);
   ASSERT_TRUE(reason);
-  EXPECT_THAT(reason->request.body, HasSubstr("can never run here: needs 5 nvidia.com/gpu, the nodes it may use have 4"));
+  EXPECT_THAT(reason->request.body,
+              HasSubstr("can never run here: needs 5 nvidia.com/gpu, the nodes it may use have 4"));
   EXPECT_TRUE(engine.Gang("a").held.empty());
 }
 

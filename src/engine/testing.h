@@ -20,13 +20,15 @@ class HandDriven {
   }
 
   void Node(const std::string& name, int gpus) {
-    See(kube::kNodes, {{"metadata", {{"name", name}}},
-                       {"status", {{"allocatable", {{"nvidia.com/gpu", std::to_string(gpus)}, {"pods", "110"}}}}}});
+    See(kube::kNodes,
+        {{"metadata", {{"name", name}}},
+         {"status", {{"allocatable", {{"nvidia.com/gpu", std::to_string(gpus)}, {"pods", "110"}}}}}});
   }
 
   // A PyTorchJob of `workers` alike pods of one GPU.
   void Job(const std::string& name, int workers) {
-    json::Doc container = {{"name", "pytorch"}, {"image", "i"}, {"resources", {{"limits", {{"nvidia.com/gpu", 1}}}}}};
+    json::Doc container = {
+        {"name", "pytorch"}, {"image", "i"}, {"resources", {{"limits", {{"nvidia.com/gpu", 1}}}}}};
     json::Doc worker = {{"replicas", workers},
                         {"restartPolicy", "OnFailure"},
                         {"template", {{"spec", {{"containers", json::Doc::array({container})}}}}}};
@@ -57,8 +59,9 @@ class HandDriven {
   // The action was applied: its object comes back, patched or created.
   void Applied(const cluster::Action& action) {
     json::Doc body = json::Parse(action.request.body).value();
-    std::string key = action.request.ns + "/" +
-                      (action.request.name.empty() ? json::GetString(body, "metadata.name") : action.request.name);
+    std::string key =
+        action.request.ns + "/" +
+        (action.request.name.empty() ? json::GetString(body, "metadata.name") : action.request.name);
     json::Doc& object = objects_[std::string(action.request.resource->plural) + "/" + key];
     if (action.request.verb == kube::Verb::kCreate) object = body;
     if (action.request.verb == kube::Verb::kPatch) object.merge_patch(body);
@@ -73,7 +76,8 @@ class HandDriven {
     events_.push_back(cluster::ActionDone{action.id, std::move(status), nullptr});
   }
 
-  // Steps and applies all actions until none comes, or one of `stop_at` does: that one is returned, not applied.
+  // Steps and applies all actions until none comes, or one of `stop_at` does: that one is returned, not
+  // applied.
   std::optional<cluster::Action> RunUntil(cluster::ActionKind stop_at, const std::string& touches = "") {
     for (int round = 0; round < 100; ++round) {
       std::vector<cluster::Action> actions = Step();
@@ -92,7 +96,9 @@ class HandDriven {
     return {};
   }
 
-  const cluster::GangState& Gang(const std::string& job) const { return world.gangs.at("pytorchjobs/default/" + job); }
+  const cluster::GangState& Gang(const std::string& job) const {
+    return world.gangs.at("pytorchjobs/default/" + job);
+  }
 
   // What the kubelet says of a pod that was created.
   void PodIs(const std::string& name, const std::string& phase) {

@@ -45,7 +45,8 @@ std::string Clauses(const gang::NoFit& no_fit) {
   std::string text;
   for (const gang::ClassFit& fit : no_fit.classes) {
     if (fit.seats >= fit.wanted && no_fit.classes.size() > 1) continue;
-    for (const gang::RefusedNodes& refused : fit.refused) text += (text.empty() ? "" : ", ") + Clause(refused);
+    for (const gang::RefusedNodes& refused : fit.refused)
+      text += (text.empty() ? "" : ", ") + Clause(refused);
     if (!text.empty()) return text;
   }
   return text;
@@ -66,8 +67,8 @@ bool NoNodeMatches(const gang::NoFit& no_fit) {
     if (fit.seats > 0 || fit.wanted == 0) continue;
     bool only_rules = true;
     for (const gang::RefusedNodes& refused : fit.refused) {
-      only_rules &= refused.reason != cluster::Reason::kResource && refused.reason != cluster::Reason::kPods &&
-                    refused.reason != cluster::Reason::kHostPort;
+      only_rules &= refused.reason != cluster::Reason::kResource &&
+                    refused.reason != cluster::Reason::kPods && refused.reason != cluster::Reason::kHostPort;
     }
     if (only_rules) return true;
   }

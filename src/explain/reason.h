@@ -19,7 +19,8 @@ struct Holder {
 //   InsufficientResources  "needs 8 nvidia.com/gpu, 0 free; a holds 8"
 //   Impossible             "can never run here: needs 64 nvidia.com/gpu, the cluster has 32"
 //   Fragmented             "needs 8 nvidia.com/gpu, 8 free, but in too small pieces: ..."
-//   NoMatchingNode         "no node takes its pods: 3 nodes lack the wanted labels, 1 has the taint x=y:NoSchedule"
+//   NoMatchingNode         "no node takes its pods: 3 nodes lack the wanted labels, 1 has the taint
+//   x=y:NoSchedule"
 //
 // `holders`: who holds the resource in shortest supply, largest first; at most three are named.
 api::GangReason ExplainNoFit(const gang::NoFit& no_fit, const std::vector<Holder>& holders);

@@ -47,8 +47,9 @@ TEST(ExplainNoFit, SaysNeverWhereTheEmptyClusterIsTooSmall) {
 TEST(ExplainNoFit, SaysThatWhatIsFreeIsInTooSmallPieces) {
   gang::NoFit no_fit = Short("nvidia.com/gpu", 8000, 8000);
   EXPECT_EQ(ExplainNoFit(no_fit, {}).code, "Fragmented");
-  EXPECT_EQ(ExplainNoFit(no_fit, {}).message,
-            "needs 8 nvidia.com/gpu, 8 free, but in too small pieces: 4 nodes have too little nvidia.com/gpu");
+  EXPECT_EQ(
+      ExplainNoFit(no_fit, {}).message,
+      "needs 8 nvidia.com/gpu, 8 free, but in too small pieces: 4 nodes have too little nvidia.com/gpu");
 }
 
 TEST(ExplainNoFit, TellsTheRulesWhereNoNodeTakesThePods) {

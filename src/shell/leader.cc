@@ -97,7 +97,8 @@ void LeaderGate::OnWritten(const kube::Response& response, MonoTime sent_at) {
   if (released_) return;
   Result<json::Doc> lease = response.status.ok() ? json::Parse(response.body) : Result<json::Doc>(Error{});
   if (!lease.ok()) {
-    if (!response.status.unknown()) lease_ = nullptr;  // conflict: somebody else wrote; read before the next try
+    if (!response.status.unknown())
+      lease_ = nullptr;  // conflict: somebody else wrote; read before the next try
     return Again(options_.retry);
   }
   lease_ = *std::move(lease);
@@ -116,7 +117,8 @@ void LeaderGate::CheckStillLeading() {
   if (!leading_ || api_.loop().now().mono < valid_until_) return;
   leading_ = false;
   lease_ = nullptr;
-  LogLine(LogLevel::kWarning, "lost the lease: it could not be renewed in time", {{"identity", options_.identity}});
+  LogLine(LogLevel::kWarning, "lost the lease: it could not be renewed in time",
+          {{"identity", options_.identity}});
   if (callbacks_.on_lost) callbacks_.on_lost();
 }
 

@@ -22,8 +22,8 @@ struct LeaderOptions {
 };
 
 // One leader at a time by a coordination.k8s.io Lease, as client-go does it: a lease is free when it names no
-// holder or when its record has not changed for its own duration by *our* clock, so the clocks of two machines
-// are never compared.
+// holder or when its record has not changed for its own duration by *our* clock, so the clocks of two
+// machines are never compared.
 //
 //   Standby ──free, write accepted──► Leading ──Release()──► Released
 //      ▲                                 │
@@ -69,9 +69,9 @@ class LeaderGate {
   bool released_ = false;
   MonoTime valid_until_{};
   std::string holder_;
-  std::string record_;       // resource version of the lease as last seen
-  MonoTime record_seen_{};   // when it was first seen so
-  json::Doc lease_;          // as last seen
+  std::string record_;      // resource version of the lease as last seen
+  MonoTime record_seen_{};  // when it was first seen so
+  json::Doc lease_;         // as last seen
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -20,8 +20,8 @@ Operator::~Operator() { *alive_ = false; }
 void Operator::Start() {
   MakeReflectors();
   if (!options_.leader) return BecomeLeader();
-  gate_ = std::make_unique<LeaderGate>(api_, *options_.leader,
-                                       LeaderGate::Callbacks{[this] { BecomeLeader(); }, [this] { BecomeStandby(); }});
+  gate_ = std::make_unique<LeaderGate>(
+      api_, *options_.leader, LeaderGate::Callbacks{[this] { BecomeLeader(); }, [this] { BecomeStandby(); }});
   gate_->Start();
 }
 
@@ -32,7 +32,8 @@ void Operator::MakeReflectors() {
     callbacks.on_upsert = [this, &resource](const std::string&, const std::string&, json::DocPtr object) {
       AddEvent(Observed{&resource, std::move(object), /*gone=*/false});
     };
-    callbacks.on_delete = [this, &resource](const std::string& key, const std::string& uid, json::DocPtr last) {
+    callbacks.on_delete = [this, &resource](const std::string& key, const std::string& uid,
+                                            json::DocPtr last) {
       if (last == nullptr) {  // a list found the deletion: the identity is all that is left
         size_t slash = key.find('/');
         json::Doc meta = {{"name", slash == std::string::npos ? key : key.substr(slash + 1)}, {"uid", uid}};
@@ -53,7 +54,8 @@ void Operator::MakeReflectors() {
   add(kube::kPods, {});  // foreign pods count everywhere, so never limited to one namespace
   add(kube::kServices, {options_.ns, std::string(api::kOperatorNameLabel), ""});
   add(kube::kGangs, {options_.ns, "", ""});
-  for (const jobs::Framework* framework : jobs::AllFrameworks()) add(framework->resource(), {options_.ns, "", ""});
+  for (const jobs::Framework* framework : jobs::AllFrameworks())
+    add(framework->resource(), {options_.ns, "", ""});
 }
 
 bool Operator::synced() const {
@@ -89,7 +91,9 @@ void Operator::BecomeLeader() {
         observer_->OnAnswer(action, done.status, took);
         if (!done.status.ok() && action.kind != cluster::ActionKind::kRecordEvent) {
           LogLine(LogLevel::kDebug, "action failed",
-                  {{"action", cluster::KindText(action.kind)}, {"on", action.touches}, {"error", done.status.message}});
+                  {{"action", cluster::KindText(action.kind)},
+                   {"on", action.touches},
+                   {"error", done.status.message}});
         }
         AddEvent(std::move(done));
       },

@@ -22,15 +22,15 @@ class Observer {
 };
 
 struct OperatorOptions {
-  std::string ns;                        // watch one namespace only; empty: all
-  std::optional<LeaderOptions> leader;   // elect a leader; else this process always leads
-  size_t width = 64;                     // writes in flight
-  Duration stale_after = seconds(20);    // a copy that the API server has refused to renew this long is stale
+  std::string ns;                       // watch one namespace only; empty: all
+  std::optional<LeaderOptions> leader;  // elect a leader; else this process always leads
+  size_t width = 64;                    // writes in flight
+  Duration stale_after = seconds(20);   // a copy that the API server has refused to renew this long is stale
   std::string identity = "lockstep";
 };
 
-// The whole operator over any API server: reflectors fill a World, the engine thinks about it, the executor acts.
-// Everything runs on the Api's loop.
+// The whole operator over any API server: reflectors fill a World, the engine thinks about it, the executor
+// acts. Everything runs on the Api's loop.
 //
 //   Standby (follows the World, decides nothing) ──lease──► Syncing (a fresh list of everything) ──► Leading
 //
@@ -47,7 +47,7 @@ class Operator {
   // next leader repairs from what is.
   void Stop(std::function<void()> done);
 
-  bool synced() const;         // every kind was listed once
+  bool synced() const;  // every kind was listed once
   bool leading() const { return leading_; }
   const cluster::World& world() const { return world_; }
   // What keeps it from working, for readiness and logs; empty when all is well.

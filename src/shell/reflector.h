@@ -63,8 +63,8 @@ class Reflector final : public kube::WatchHandler {
   bool synced() const { return synced_; }
   // When the server last said something: a page, an event or a bookmark. Decides whether the copy is stale.
   MonoTime last_contact() const { return last_contact_; }
-  // A watch stands: none failed since the server last spoke, or the present one has lived for a while. A quiet
-  // watch is in touch though the server says nothing for a minute.
+  // A watch stands: none failed since the server last spoke, or the present one has lived for a while. A
+  // quiet watch is in touch though the server says nothing for a minute.
   bool in_touch() const;
   // The last failure, for messages; ok while all is well.
   const kube::Status& last_error() const { return last_error_; }

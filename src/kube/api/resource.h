@@ -21,8 +21,8 @@ struct Resource {
 
 // Resources are compared by address: use these constants.
 extern const Resource kPods, kNodes, kServices, kEvents, kNamespaces, kConfigMaps, kServiceAccounts, kLeases,
-    kPriorityClasses, kResourceQuotas, kPersistentVolumes, kPersistentVolumeClaims, kCustomResourceDefinitions,
-    kPyTorchJobs, kGangs;
+    kPriorityClasses, kResourceQuotas, kPersistentVolumes, kPersistentVolumeClaims,
+    kCustomResourceDefinitions, kPyTorchJobs, kGangs;
 
 std::span<const Resource* const> AllResources();
 // By kind and apiVersion of a manifest; null if unknown here.

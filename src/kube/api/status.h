@@ -19,9 +19,10 @@ struct Status {
   int code = 200;
   std::string reason;  // "AlreadyExists", "Conflict", "Expired", ... as in metav1.StatusReason
   std::string message;
-  std::vector<Cause> causes;               // details.causes
+  std::vector<Cause> causes;            // details.causes
   std::optional<Duration> retry_after;  // Retry-After header or details.retryAfterSeconds
-  // details: what it is about. `kind` is the plural of the resource in most answers, the Kind in Invalid ones.
+  // details: what it is about. `kind` is the plural of the resource in most answers, the Kind in Invalid
+  // ones.
   std::string name, group, kind, uid;
 
   bool ok() const { return code >= 200 && code < 300; }
@@ -38,9 +39,9 @@ Status OkStatus(int code = 200);
 Status ErrorStatus(int code, std::string reason, std::string message);
 Status NoAnswer(std::string message);
 
-// From the body of an answer, or the object of a watch's ERROR event (then `code` is 0 or 200: a Failure in the
-// body counts more). Anything that is not a metav1.Status keeps `code`, the reason that fits it and a short form
-// of the body.
+// From the body of an answer, or the object of a watch's ERROR event (then `code` is 0 or 200: a Failure in
+// the body counts more). Anything that is not a metav1.Status keeps `code`, the reason that fits it and a
+// short form of the body.
 Status ParseStatus(int code, std::string_view body);
 json::Doc StatusDoc(const Status& status);
 
