@@ -58,12 +58,12 @@ format-check:  ## fail when a C++ file is not formatted
 
 tidy: deps  ## run clang-tidy on all files
 	cmake --preset asan
-	cmake --build --preset asan -j $(JOBS) --target pch
+	cmake --build --preset asan -j $(JOBS) --target pch pch_tests
 	tools/tidy --all
 
 tidy-changed: deps
 	cmake --preset asan
-	cmake --build --preset asan -j $(JOBS) --target pch
+	cmake --build --preset asan -j $(JOBS) --target pch pch_tests
 	tools/tidy --changed --budget 300
 
 compile-cost:  ## fail when a unit compiled since the last clean costs too much
