@@ -74,7 +74,10 @@ int RunOperator(const Flags& flags) {
     return 1;
   }
   RealLoop loop;
-  kube::HttpApi api(loop, *config);
+  kube::HttpApiOptions client;
+  client.connections = 64;             // as many as the executor has writes in flight
+  client.retry.max_write_retries = 0;  // the engine tries again, after the lease was asked
+  kube::HttpApi api(loop, *config, client);
   shell::OperatorOptions options;
   options.ns = flags.ns;
   options.identity = Identity();

@@ -145,9 +145,6 @@ struct World {
 
   // Memory.
   std::map<std::string, TemplateCheck> checks;  // by RoleState::check_key
-  WallTime last_queued_at{};                    // queue times never tie within one leader's life
-
-  // Work list of the step.
   std::set<std::string> dirty;
   std::set<std::pair<MonoTime, std::string>> wakes;  // gangs to look at again
 

@@ -22,15 +22,21 @@ bool IsTrue(const json::Doc& status, std::string_view type) {
   });
 }
 
+// When the job arrived, by the server alone, so that every leader says the same: its creation time has whole
+// seconds, and within one the resourceVersion tells the order. (Two jobs of one second change places if the
+// version passes a multiple of a million between them.)
+WallTime QueueTime(const cluster::JobRecord& job) {
+  return job.meta.created + Duration(job.resource_version % 1'000'000);
+}
+
 void CreateGang(Draft& draft, GangState& gang) {
   const jobs::Job& job = *gang.job->job();
   api::GangSpec spec;
   spec.job = {gang.framework->resource().ApiVersion(), std::string(gang.framework->resource().kind),
               job.meta.name, job.meta.uid};
-  // Never equal within one leader's life, so that first-in first-out is exact.
-  WallTime& last = draft.world.last_queued_at;
-  if (!gang.assumed_queued_at) gang.assumed_queued_at = last = std::max(draft.now.wall, last + Duration(1));
-  spec.queued_at = *gang.assumed_queued_at;  // a create that is tried again keeps its place
+  // A create that is tried again keeps its place, also after a crash before the answer.
+  if (!gang.assumed_queued_at) gang.assumed_queued_at = QueueTime(*gang.job);
+  spec.queued_at = *gang.assumed_queued_at;
   for (const jobs::Role& role : job.roles) spec.roles.push_back({role.type, role.replicas, role.replicas});
   kube::Request request;
   request.verb = kube::Verb::kCreate;
