@@ -193,7 +193,7 @@ TEST(List, PagesShowOneMoment) {
     page = api.Send(list);
     ASSERT_TRUE(page.status.ok());
     EXPECT_EQ(json::GetString(*json::Parse(page.body), "metadata.resourceVersion"),
-              first["metadata"]["resourceVersion"]);
+              json::GetString(first, "metadata.resourceVersion"));
     EXPECT_EQ(page.body.find("late"), std::string::npos);
     for (const std::string& name : NamesOf(page)) names.push_back(name);
   }
