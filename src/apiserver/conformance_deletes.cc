@@ -100,7 +100,8 @@ void Finalizers(Session& s) {
   auto finalizers = [](Doc list) { return Doc{{"metadata", {{"finalizers", std::move(list)}}}}; };
   Response more =
       s.Patch(kPyTorchJobs, s.Name(), finalizers({"example.com/a", "example.com/b", "example.com/c"}));
-  s.Expect(more.status.code == 422 && more.status.causes.size() == 1 &&
+  // The real server names this cause of a custom resource twice.
+  s.Expect(more.status.code == 422 && !more.status.causes.empty() &&
                more.status.causes[0].field == "metadata.finalizers",
            "no finalizer may be added: " + more.status.message);
   s.Patch(kPyTorchJobs, s.Name(), finalizers({"example.com/b"}));
