@@ -14,29 +14,12 @@ std::string_view ResultText(const kube::Status& status) {
   return status.unknown() ? "unknown" : "error";
 }
 
-std::string_view VerbText(kube::Verb verb) {
-  switch (verb) {
-    case kube::Verb::kGet:
-      return "get";
-    case kube::Verb::kList:
-      return "list";
-    case kube::Verb::kCreate:
-      return "create";
-    case kube::Verb::kUpdate:
-      return "update";
-    case kube::Verb::kPatch:
-      return "patch";
-    case kube::Verb::kDelete:
-      return "delete";
-  }
-  return "unknown";
-}
-
 }  // namespace
 
 void OperatorMetrics::OnAnswer(const cluster::Action& action, const kube::Status& status, Duration took) {
   metrics_.ActionDone(cluster::KindText(action.kind), ResultText(status));
-  metrics_.RequestDone(VerbText(action.request.verb), action.request.resource->plural, status.code, took);
+  metrics_.RequestDone(kube::VerbText(action.request.verb), action.request.resource->plural, status.code,
+                       took);
   if (action.kind == cluster::ActionKind::kWriteGang && status.ok()) written_.insert(action.gang);
 }
 

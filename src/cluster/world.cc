@@ -46,6 +46,9 @@ void SetMembership(const kube::Pod& pod, PodRecord& record) {
   record.role = role;
   record.index = static_cast<int32_t>(index);
   record.attempt = attempt;
+  for (const kube::ContainerState& c : pod.containers) {
+    if (!c.init && c.terminated && c.name == framework->container()) record.exit_code = c.exit_code;
+  }
 }
 
 void SetContainers(const kube::Pod& pod, PodRecord& record) {
@@ -53,7 +56,6 @@ void SetContainers(const kube::Pod& pod, PodRecord& record) {
     record.started |= c.ever_started;
     record.container_restarts += c.restarts;
     bool main = !c.init || c.sidecar;
-    if (!record.exit_code && c.terminated && c.exit_code != 0) record.exit_code = c.exit_code;
     if (main && c.waiting && record.waiting.empty()) record.waiting = c.reason;
   }
 }

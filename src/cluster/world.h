@@ -29,7 +29,7 @@ struct PodRecord {
   bool ended = false;                // every container terminated or never started
   bool started = false;              // some container has run
   bool permanent = false;            // of a DaemonSet or a static pod: it is there on an empty cluster too
-  std::optional<int32_t> exit_code;  // of the first main container that failed
+  std::optional<int32_t> exit_code;  // of the framework's own container, once it has terminated
   int32_t container_restarts = 0;    // of all containers, in place
   std::string reason, message;       // of the pod's status
   std::string waiting;               // reason of a main container that waits: ImagePullBackOff, ...

@@ -29,6 +29,16 @@ WallTime QueueTime(const cluster::JobRecord& job) {
   return job.meta.created + Duration(job.resource_version % 1'000'000);
 }
 
+std::vector<api::GangRole> RolesOf(const jobs::Job& job) {
+  std::vector<api::GangRole> roles;
+  for (const jobs::Role& role : job.roles) roles.push_back({role.type, role.replicas, role.replicas});
+  return roles;
+}
+
+std::string PastBackoffLimitText(const jobs::Job& job) {
+  return "Job `" + job.meta.name + "` has failed because it has reached the specified backoff limit";
+}
+
 void CreateGang(Draft& draft, GangState& gang) {
   const jobs::Job& job = *gang.job->job();
   api::GangSpec spec;
@@ -37,7 +47,7 @@ void CreateGang(Draft& draft, GangState& gang) {
   // A create that is tried again keeps its place, also after a crash before the answer.
   if (!gang.assumed_queued_at) gang.assumed_queued_at = QueueTime(*gang.job);
   spec.queued_at = *gang.assumed_queued_at;
-  for (const jobs::Role& role : job.roles) spec.roles.push_back({role.type, role.replicas, role.replicas});
+  spec.roles = RolesOf(job);
   kube::Request request;
   request.verb = kube::Verb::kCreate;
   request.resource = &kube::kGangs;
@@ -84,9 +94,8 @@ void Restart(Draft& draft, GangState& gang, const Members& members, size_t faile
   const std::string& role = job.roles[failed_role].type;
   GangStatus next = gang.status();
   if (job.run_policy.backoff_limit && next.policy_restarts >= *job.run_policy.backoff_limit) {
-    jobs::JobFacts facts{
-        &gang.status(), members.counts, jobs::Verdict::kFailed, failed_role,
-        "Job `" + job.meta.name + "` has failed because it has reached the specified backoff limit"};
+    jobs::JobFacts facts{&gang.status(), members.counts, jobs::Verdict::kFailed, failed_role,
+                         PastBackoffLimitText(job)};
     WriteJobStatus(draft, gang, facts);
     return;
   }
@@ -215,7 +224,7 @@ void AdvanceSeated(Draft& draft, GangState& gang) {
   std::string failure;
   if (verdict == jobs::Verdict::kGoesOn && PastBackoffLimit(job, members)) {
     verdict = jobs::Verdict::kFailed;
-    failure = "Job `" + job.meta.name + "` has failed because it has reached the specified backoff limit";
+    failure = PastBackoffLimitText(job);
   }
   bool over = verdict == jobs::Verdict::kSucceeded || verdict == jobs::Verdict::kFailed;
   if (!over && members.refused != nullptr) return BarAndUndo(draft, gang, *members.refused);
@@ -271,8 +280,7 @@ void AdvanceWaiting(Draft& draft, GangState& gang) {
   for (const api::BarredNode& barred : gang.status().barred) {
     if (barred.until > draft.now.wall) draft.WakeAt(barred.until, gang);
   }
-  std::vector<api::GangRole> wanted;
-  for (const jobs::Role& role : job.roles) wanted.push_back({role.type, role.replicas, role.replicas});
+  std::vector<api::GangRole> wanted = RolesOf(job);
   if (wanted != gang.gang->spec.roles) {
     kube::Request request;
     request.verb = kube::Verb::kPatch;

@@ -67,7 +67,7 @@ Turn TurnOf(const World& world, const GangState& gang, Now now) {
   if (status.not_before && *status.not_before > now.wall) return Turn::kPasses;
   if (status.phase == api::GangPhase::kRestarting) return Turn::kComes;
   if (OldPodsLeft(gang)) return IsRestarting(gang) ? Turn::kComes : Turn::kPasses;
-  if (!RolesChecked(world, gang)) return CheckFailure(world, gang) ? Turn::kPasses : Turn::kComes;
+  if (!RolesChecked(gang)) return CheckFailure(world, gang) ? Turn::kPasses : Turn::kComes;
   return Turn::kNow;
 }
 
@@ -84,7 +84,7 @@ std::optional<api::GangReason> HeldBack(const World& world, const GangState& gan
     if (!status.reason.code.empty()) return status.reason;
     return api::GangReason{"OldPodsLeft", "pods of an older attempt are still ending"};
   }
-  if (!RolesChecked(world, gang)) {
+  if (!RolesChecked(gang)) {
     if (CheckFailure(world, gang)) {
       return api::GangReason{"CheckUnanswered",
                              "the API server gives no answer about its pods; asked again soon"};

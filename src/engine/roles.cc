@@ -70,7 +70,7 @@ void DeriveRoles(Draft& draft, GangState& gang) {
   }
 }
 
-bool RolesChecked(const cluster::World&, const GangState& gang) {
+bool RolesChecked(const GangState& gang) {
   return !gang.roles.empty() &&
          std::all_of(gang.roles.begin(), gang.roles.end(), [](const RoleState& r) { return r.checked; });
 }

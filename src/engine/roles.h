@@ -10,7 +10,7 @@ namespace lockstep::engine {
 void DeriveRoles(Draft& draft, cluster::GangState& gang);
 
 // Every role's need is known as admission leaves it.
-bool RolesChecked(const cluster::World& world, const cluster::GangState& gang);
+bool RolesChecked(const cluster::GangState& gang);
 // The refusal of one role's template that is in force, or null.
 const kube::Status* RefusedTemplate(const cluster::World& world, const cluster::GangState& gang);
 

@@ -41,56 +41,29 @@ bool WaitsWithError(const PodRecord& pod) {
   return reasons.contains(pod.waiting);
 }
 
-// Whether a failed pod may be replaced. ExitCode: 1 to 127 are permanent, 128 and above retryable; no code at
-// all (evicted, node lost) is retryable. Source: training-operator IsRetryableExitCode.
-bool Retryable(const std::string& restart_policy, const PodRecord& pod) {
-  if (restart_policy == "Never") return false;
-  if (restart_policy == "ExitCode") return !pod.exit_code || *pod.exit_code >= 128;
-  return true;
-}
-
 void Count(GangState& gang, const jobs::Role& role, const PodRecord& pod, jobs::RoleCounts& counts,
            Members& members) {
+  std::string id = pod.role + "/" + std::to_string(pod.index);
   ++members.existing;
-  gang.created.insert(pod.role + "/" + std::to_string(pod.index));
+  gang.created.insert(id);
   if (RefusedByKubelet(pod)) {
     if (members.refused == nullptr) members.refused = &pod;
     return;
   }
   if (WaitsWithError(pod) && members.broken == nullptr) members.broken = &pod;
-  switch (pod.phase) {
-    case kube::PodPhase::kSucceeded:
-      // A pod that exits 0 because it was deleted is Succeeded too, but its work is not done.
-      if (pod.deleting && !gang.succeeded.contains(pod.role + "/" + std::to_string(pod.index))) {
-        ++counts.failed;
-        counts.retryable_failure = true;
-        return;
-      }
-      gang.succeeded.insert(pod.role + "/" + std::to_string(pod.index));
-      ++counts.succeeded;
-      ++members.succeeded;
-      return;
-    case kube::PodPhase::kFailed:
-      ++counts.failed;
-      if (pod.deleting || Retryable(role.restart_policy, pod)) {
-        counts.retryable_failure = true;
-      } else {
-        counts.permanent_failure = true;
-      }
-      return;
-    case kube::PodPhase::kRunning:
-      members.container_restarts += pod.container_restarts;
-      if (pod.deleting) {
-        ++counts.failed;
-        counts.retryable_failure = true;
-        return;
-      }
-      ++counts.active;
-      ++members.running;
-      return;
-    case kube::PodPhase::kPending:
-    case kube::PodPhase::kUnknown:
-      return;
+  if (pod.phase == kube::PodPhase::kRunning) members.container_restarts += pod.container_restarts;
+  if (pod.deleting && pod.phase != kube::PodPhase::kPending && !gang.succeeded.contains(id)) {
+    // A rank that is being deleted is lost whatever its restart policy says, and whatever its process says
+    // last: exit 0 on SIGTERM makes the pod Succeeded, but its work is not done.
+    ++counts.failed;
+    counts.retryable_failure = true;
+    return;
+  }
+  jobs::CountPod(counts, role.restart_policy, pod.phase, /*deleting=*/false, pod.exit_code);
+  if (pod.phase == kube::PodPhase::kRunning) ++members.running;
+  if (pod.phase == kube::PodPhase::kSucceeded) {
+    ++members.succeeded;
+    gang.succeeded.insert(std::move(id));
   }
 }
 

@@ -10,30 +10,12 @@ namespace lockstep::sim {
 
 namespace {
 
-std::string_view VerbText(kube::Verb verb) {
-  switch (verb) {
-    case kube::Verb::kGet:
-      return "get";
-    case kube::Verb::kList:
-      return "list";
-    case kube::Verb::kCreate:
-      return "create";
-    case kube::Verb::kUpdate:
-      return "update";
-    case kube::Verb::kPatch:
-      return "patch";
-    case kube::Verb::kDelete:
-      return "delete";
-  }
-  return "";
-}
-
 bool VerbMatches(const std::string& wanted, const kube::Request& request) {
   if (wanted == "all") return true;
   if (request.dry_run) return wanted == "check";
   if (wanted == "write") return IsWrite(request);
   if (wanted == "read") return !IsWrite(request);
-  return wanted == VerbText(request.verb);
+  return wanted == kube::VerbText(request.verb);
 }
 
 std::string NameOf(const kube::Request& request) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/loop.h"
 #include "kube/api/resource.h"
@@ -13,6 +14,9 @@
 namespace lockstep::kube {
 
 enum class Verb { kGet, kList, kCreate, kUpdate, kPatch, kDelete };
+
+// "get", "list", "create", ...: as audit logs, RBAC rules and metrics name it.
+std::string_view VerbText(Verb verb);
 
 enum class PatchType { kJson, kMerge, kStrategicMerge };
 
