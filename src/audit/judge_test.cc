@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "audit/report.h"
 #include "audit/testing.h"
 
@@ -219,6 +221,30 @@ TEST(Judge, WritesAreCountedByWhoOwesThem) {
   EXPECT_EQ(report.writes.controllers(), 3);  // pod, gang, event; not the user's job
   EXPECT_EQ(report.writes.kubelet, 2);
   EXPECT_EQ(report.writes.others.at("patch gangs"), 1);
+}
+
+TEST(Judge, ARecordedLogOfKubeApiserverIsUnderstood) {
+  // kube-apiserver 1.34.4 with tools/kube/audit-policy.yaml: a master and a worker that fail and are cleaned
+  // up.
+  std::ifstream log(LOCKSTEP_SOURCE_DIR "/tests/fuzz/corpus/log_reader/recorded.jsonl");
+  Record record;
+  ReadCounts read = ReadLog(log, record);
+  EXPECT_EQ(read.events, 26);
+  EXPECT_EQ(read.skipped, 0);
+  Report report = Judge(record, {});
+  EXPECT_THAT(report.violations, IsEmpty());
+  EXPECT_EQ(report.nodes, 4);
+  EXPECT_EQ(report.creates, 2);
+  EXPECT_EQ(report.writes.dry_run, 2);
+  EXPECT_EQ(report.writes.kubelet, 4);
+  ASSERT_THAT(report.gangs, SizeIs(1));
+  EXPECT_TRUE(report.gangs[0].whole);
+  EXPECT_EQ(report.gangs[0].job, "default/fails");
+  EXPECT_TRUE(report.gangs[0].all_running);
+  for (const PodRecord& pod : record.pods()) {
+    EXPECT_TRUE(pod.ended) << pod.name;
+    EXPECT_EQ(pod.requests.at("nvidia.com/gpu"), 1000);
+  }
 }
 
 TEST(Report, SaysTheSameInBothForms) {

@@ -31,6 +31,7 @@ WallTime QueueTime(const cluster::JobRecord& job) {
 
 std::vector<api::GangRole> RolesOf(const jobs::Job& job) {
   std::vector<api::GangRole> roles;
+  roles.reserve(job.roles.size());
   for (const jobs::Role& role : job.roles) roles.push_back({role.type, role.replicas, role.replicas});
   return roles;
 }

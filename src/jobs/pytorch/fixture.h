@@ -51,15 +51,20 @@ inline std::vector<std::string> ErrorsOf(const json::Doc& object) {
   return invalid != nullptr ? invalid->errors : std::vector<std::string>{};
 }
 
-// The documents of tests/manifests/<path>.
-inline std::vector<json::Doc> Manifests(const std::string& path) {
-  std::ifstream file(std::string(LOCKSTEP_SOURCE_DIR) + "/tests/manifests/" + path);
+// The documents of a YAML file of the tree.
+inline std::vector<json::Doc> YamlFile(const std::string& path) {
+  std::ifstream file(std::string(LOCKSTEP_SOURCE_DIR) + "/" + path);
   EXPECT_TRUE(file.good()) << path;
   std::ostringstream text;
   text << file.rdbuf();
   Result<std::vector<json::Doc>> docs = json::ParseYaml(text.str());
   EXPECT_TRUE(docs.ok()) << path << ": " << (docs.ok() ? "" : docs.error().message);
   return docs.ok() ? *docs : std::vector<json::Doc>{};
+}
+
+// The documents of tests/manifests/<path>.
+inline std::vector<json::Doc> Manifests(const std::string& path) {
+  return YamlFile("tests/manifests/" + path);
 }
 
 // A manifest as the API server stores it: with UID and namespace.

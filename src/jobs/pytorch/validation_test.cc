@@ -233,6 +233,16 @@ TEST(Validation, LetsThroughWhatKubernetesLetsThrough) {
   EXPECT_THAT(ErrorsOf(nulls), IsEmpty());
 }
 
+TEST(Validation, ExamplesAreValid) {
+  for (const char* name : {"first", "gpu-8", "elastic"}) {
+    for (json::Doc object : YamlFile("examples/pytorch/" + std::string(name) + ".yaml")) {
+      std::string prefix = json::GetString(object, "metadata.generateName");
+      if (!prefix.empty()) object["metadata"]["name"] = prefix + "x7k2p";
+      EXPECT_THAT(ErrorsOf(object), IsEmpty()) << name;
+    }
+  }
+}
+
 TEST(Read, AppliesUpstreamsDefaults) {
   json::Doc object = JobDoc(1);
   object["spec"]["pytorchReplicaSpecs"]["Worker"].erase("replicas");
