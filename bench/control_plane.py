@@ -20,6 +20,7 @@ class ControlPlane:
     def __init__(self, *flags):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-bench-"))
         self.children = []
+        self.audit_read, self.audit_entries = 0, []  # bytes of the log read so far, and what they hold
         subprocess.run([ROOT / "tools/kube/up", self.dir / "kube", "--owner", str(os.getpid()), *flags],
                        check=True, stdout=subprocess.DEVNULL)
         self.kubeconfig = self.dir / "kube/kubeconfig"
@@ -85,7 +86,13 @@ class ControlPlane:
         return json.loads(done.stdout)
 
     def audit(self):
-        return [json.loads(line) for line in self.audit_log.read_text().splitlines() if line.endswith("}")]
+        """The audit log so far. Only what is new since the last call is read: the run has the same two cores."""
+        with open(self.audit_log, "rb") as log:
+            log.seek(self.audit_read)
+            while (line := log.readline()).endswith(b"\n"):
+                self.audit_read += len(line)
+                self.audit_entries.append(json.loads(line))
+        return self.audit_entries
 
 
 def wait_for(fact, seconds, what):

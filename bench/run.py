@@ -47,8 +47,9 @@ def run_operator(case):
 
         def all_there():
             entries = [e for e in plane.audit() if audit_log.is_write(e)]
-            return len(audit_log.times(entries)[part]) >= case["jobs"] and (
-                part != "running" or count_running(entries) >= case["jobs"] * case["pods"])
+            if part == "running" and count_running(entries) < case["jobs"] * case["pods"]:
+                return False
+            return len(audit_log.times(entries)[part]) >= case["jobs"]
 
         wait_for(all_there, 300, f'{case["jobs"]} jobs {part}')
         cpu = cpu_seconds(operator.pid)
