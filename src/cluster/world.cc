@@ -142,31 +142,43 @@ void TakeInNode(World& world, const Observed& observed) {
   for (const World::Occupancy& o : occupied->second) world.nodes.Occupy(id, o.pod_class, o.pods, o.tenure);
 }
 
+// The GangState that counts this object ("services/ns/name", "gangs/ns/name"), or null.
+GangState* CountedBy(World& world, const std::string& object) {
+  auto counted = world.counted_by.find(object);
+  if (counted == world.counted_by.end()) return nullptr;
+  auto gang = world.gangs.find(counted->second);
+  return gang == world.gangs.end() ? nullptr : &gang->second;
+}
+
 void TakeInService(World& world, const Observed& observed) {
   kube::Meta meta = kube::ParseMeta(*observed.object);
-  if (observed.gone) {  // found by a list it carries no labels
-    for (auto& [key, gang] : world.gangs) {
-      if (gang.ns == meta.ns && gang.services.erase(meta.name) > 0) world.Touch(key);
-    }
-    return;
+  std::string object = "services/" + meta.key();
+  if (GangState* before = CountedBy(world, object)) {  // found gone by a list it carries no labels
+    before->services.erase(meta.name);
+    world.counted_by.erase(object);
+    world.Touch(before->key);
   }
   const jobs::Framework* framework = FrameworkByOperator(meta.label(api::kOperatorNameLabel));
   std::string job = meta.label(api::kJobNameLabel);
-  if (framework == nullptr || job.empty()) return;
+  if (observed.gone || framework == nullptr || job.empty()) return;
   GangState& gang = world.GangAt(*framework, meta.ns, job);
   const kube::OwnerRef* owner = meta.controller();
   gang.services[meta.name] = owner == nullptr ? "" : owner->uid;
+  world.counted_by[object] = gang.key;
   world.Touch(gang.key);
 }
 
 void TakeInGang(World& world, const Observed& observed) {
+  kube::Meta meta = kube::ParseMeta(*observed.object);
+  std::string object = "gangs/" + meta.key();
   if (observed.gone) {
-    std::string uid = kube::ParseMeta(*observed.object).uid;
-    for (auto& [key, gang] : world.gangs) {
-      if (gang.gang == nullptr || gang.gang->meta.uid != uid) continue;
-      gang.gang = nullptr;
-      world.Touch(key);
+    GangState* state = CountedBy(world, object);
+    if (state != nullptr && state->gang != nullptr) {
+      if (state->gang->meta.uid != meta.uid) return;
+      state->gang = nullptr;
+      world.Touch(state->key);
     }
+    world.counted_by.erase(object);  // an answer to a write may have shown before that it is gone
     return;
   }
   Result<api::Gang> parsed = api::ParseGang(*observed.object);
@@ -177,6 +189,7 @@ void TakeInGang(World& world, const Observed& observed) {
   uint64_t version = ParseVersion(parsed->meta.resource_version);
   if (state.gang != nullptr && state.gang_version() > version) return;
   state.gang = std::make_shared<const api::Gang>(std::move(*parsed));
+  world.counted_by[object] = state.key;
   world.Touch(state.key);
 }
 
@@ -335,6 +348,11 @@ void RefreshHeld(World& world, GangState& gang) {
   for (const Hold& hold : gang.held) world.Release(hold.node, hold.pod_class);
   for (const Hold& hold : now) world.Occupy(hold.node, hold.pod_class);
   gang.held = std::move(now);
+  if (gang.held.empty()) {
+    world.holding.erase(gang.key);
+  } else {
+    world.holding.insert(gang.key);
+  }
 }
 
 void RefreshQueue(World& world, GangState& gang) {

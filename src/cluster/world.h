@@ -137,6 +137,9 @@ struct World {
   };
   std::unordered_map<std::string, std::vector<Occupancy>> occupancy;
   std::map<std::string, GangState> gangs;  // by GangState::key
+  std::set<std::string> holding;           // the gangs with something in `held`
+  // "services/ns/name" and "gangs/ns/name" to the key of the gang that counts the object.
+  std::unordered_map<std::string, std::string> counted_by;
 
   // Assumed: keys of the actions in flight.
   std::map<std::string, ActionId> in_flight;

@@ -17,7 +17,8 @@ namespace {
 // Who holds how much of a resource, largest first, equal ones by name.
 std::vector<explain::Holder> Holders(const World& world, const std::string& resource) {
   std::vector<explain::Holder> holders;
-  for (const auto& [key, gang] : world.gangs) {
+  for (const std::string& key : world.holding) {
+    const GangState& gang = world.gangs.at(key);
     kube::Amount amount = 0;
     for (const cluster::Hold& hold : gang.held) {
       const kube::Resources& requests = world.nodes.pod_class(hold.pod_class).need.requests;
