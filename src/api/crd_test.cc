@@ -35,7 +35,7 @@ void ListBroken(const Doc& schema, const std::string& path, bool described,
   }
   if (!schema.contains("properties")) return;
   for (const auto& [name, field] : schema["properties"].items()) {
-    ListBroken(field, path + "." + name, path != "" || name != "metadata", broken);
+    ListBroken(field, path + "." + name, !path.empty() || name != "metadata", broken);
   }
   for (const Doc& name : schema.value("required", Doc::array())) {
     if (!schema["properties"].contains(name.get<std::string>()))

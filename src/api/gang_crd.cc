@@ -6,7 +6,7 @@ namespace lockstep::api {
 
 namespace {
 
-using namespace schema;  // the builders read as the schema's own words
+using namespace schema;  // NOLINT(google-build-using-namespace): the builders read as the schema's own words
 
 json::Doc Immutable(json::Doc schema, const char* field) {
   return With(

@@ -6,7 +6,7 @@ namespace lockstep::api {
 
 namespace {
 
-using namespace schema;  // the builders read as the schema's own words
+using namespace schema;  // NOLINT(google-build-using-namespace): the builders read as the schema's own words
 
 // autoscaling/v2 MetricSpec, which elasticPolicy.metrics takes over.
 json::Doc LabelSelectorSchema(std::string description) {

@@ -96,6 +96,20 @@ class HandDriven {
     return {};
   }
 
+  // Steps and applies all actions until none comes.
+  void Settle() {
+    for (std::vector<cluster::Action> actions = Step(); !actions.empty() || !events_.empty();
+         actions = Step()) {
+      for (const cluster::Action& action : actions) Applied(action);
+    }
+  }
+
+  // Only the World is left: no object can be applied to or change any more.
+  void ForgetObjects() {
+    objects_.clear();
+    events_ = {};
+  }
+
   const cluster::GangState& Gang(const std::string& job) const {
     return world.gangs.at("pytorchjobs/default/" + job);
   }
