@@ -42,7 +42,7 @@ Request DeleteOf(const Object& object) {
   return request;
 }
 
-Request PatchOf(const Object& object, Doc patch, std::string subresource = "") {
+Request PatchOf(const Object& object, const Doc& patch, std::string subresource = "") {
   Request request = About(object, Verb::kPatch);
   request.subresource = std::move(subresource);
   request.body = json::Dump(patch);
