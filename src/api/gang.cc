@@ -20,6 +20,7 @@ using kube::Reader;
 constexpr size_t kMaxRoles = 64;
 constexpr int64_t kMaxIndex = 1'000'000;
 constexpr size_t kMaxSeatedNodes = 20'000;
+constexpr int64_t kMaxCounter = 1'000'000'000;
 
 constexpr std::array<std::string_view, 8> kPhases = {"Queued",  "Checking",   "Placing",   "Starting",
                                                      "Running", "Restarting", "Succeeded", "Failed"};
@@ -35,8 +36,10 @@ int32_t CountAt(Reader& read, const Doc& object, const std::string& path, std::s
 
 int64_t CounterAt(Reader& read, const Doc& object, const std::string& path, std::string_view key) {
   int64_t count = read.Int(object, path, key).value_or(0);
-  if (count < 0) read.Fail(Join(path, key), "must not be negative, is " + std::to_string(count));
-  return count;
+  if (count >= 0 && count <= kMaxCounter) return count;
+  read.Fail(Join(path, key),
+            "must be from 0 to " + std::to_string(kMaxCounter) + ", is " + std::to_string(count));
+  return 0;
 }
 
 std::optional<WallTime> TimeAt(Reader& read, const Doc& object, const std::string& path,
@@ -258,8 +261,15 @@ Result<Gang> ParseGang(const json::Doc& object) {
   gang.meta = kube::ParseMeta(object);
   if (gang.meta.name.empty()) read.Fail("metadata.name", "must be set");
   gang.spec = ReadSpec(read, object);
-  if (const Doc* status = read.Object(object, "", "status")) gang.status = ReadStatus(read, *status);
   if (read.error()) return *read.error();
+  Reader read_status;
+  const Doc* status = read_status.Object(object, "", "status");
+  if (status != nullptr) gang.status = ReadStatus(read_status, *status);
+  if (read_status.error()) {
+    gang.unreadable = read_status.error()->message;
+    gang.status = {.policy_restarts = gang.status.policy_restarts,
+                   .fault_restarts = gang.status.fault_restarts};
+  }
   return gang;
 }
 

@@ -103,11 +103,14 @@ struct Gang {
   kube::Meta meta;
   GangSpec spec;
   GangStatus status;
+  // What of the stored status can't be read, or "". `status` is then that of a queued gang with the counters
+  // that can.
+  std::string unreadable;
 
   int32_t pods() const;  // of all roles
 };
 
-// Errors name the field. An absent status is a queued gang.
+// Errors name the field of the spec. An absent status is a queued gang.
 Result<Gang> ParseGang(const json::Doc& object);
 // A whole new Gang for `spec`, owned by its job (controller, blockOwnerDeletion), named by GangName.
 json::Doc NewGangDoc(const std::string& ns, const GangSpec& spec);

@@ -8,7 +8,6 @@ namespace {
 
 using json::Doc;
 using kube::Response;
-using kube::WatchEventType;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 

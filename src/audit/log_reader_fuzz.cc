@@ -3,9 +3,11 @@
 #include "audit/report.h"
 #include "base/check.h"
 
+namespace lockstep::audit {
+namespace {
+
 // Any bytes are a log: what is no audit event is skipped and counted, and whatever is left can be judged.
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace lockstep::audit;
+void ReadAndJudge(const uint8_t* data, size_t size) {
   std::istringstream log(std::string(reinterpret_cast<const char*>(data), size));
   Record record;
   ReadCounts read = ReadLog(log, record, /*max_line=*/1 << 16);
@@ -18,5 +20,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   ReportText(report, read, /*gangs=*/true);
   ReportDoc(report, read);
+}
+
+}  // namespace
+}  // namespace lockstep::audit
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  lockstep::audit::ReadAndJudge(data, size);
   return 0;
 }

@@ -50,7 +50,9 @@ void AddAuditCommand(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand(
       "audit",
       "Judge an API server's audit log: doubled pods, over-commit, parts of gangs, writes, start times");
-  command->add_option("log", flags->log, "audit log, JSON lines; - is standard input")->required();
+  command->add_option("log", flags->log, "audit log, JSON lines; - is standard input")
+      ->required()
+      ->check(CLI::IsMember({"-"}) | CLI::ExistingFile);
   command->add_option("-o,--output", flags->output, "text or json")->check(CLI::IsMember({"text", "json"}));
   command->add_flag("--gangs", flags->gangs, "a line per gang");
   command->add_option("--stuck-after", flags->stuck_after, "how long a part of a gang may hold nodes")

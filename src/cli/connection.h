@@ -10,4 +10,7 @@ namespace lockstep::cli {
 // is no $KUBECONFIG), else $KUBECONFIG or ~/.kube/config.
 Result<kube::ClientConfig> Connect(const std::string& kubeconfig, const std::string& context = "");
 
+// For CLI11: "" or why the text can't be the name of a namespace.
+std::string NamespaceFault(const std::string& text);
+
 }  // namespace lockstep::cli

@@ -12,7 +12,7 @@ namespace lockstep::cli {
 namespace {
 
 struct Flags {
-  std::string kubeconfig, ns, job, output;
+  std::string kubeconfig, context, ns, job, output;
 };
 
 std::string Needs(const kube::Resources& needs) {
@@ -82,26 +82,47 @@ int Fail(const std::string& message) {
   return 1;
 }
 
+std::optional<kube::Response> Get(RealLoop& loop, kube::Api& api, const kube::Resource& resource,
+                                  const std::string& ns, const std::string& name) {
+  kube::Request request;
+  request.verb = kube::Verb::kGet;
+  request.resource = &resource;
+  request.ns = ns;
+  request.name = name;
+  std::optional<kube::Response> response;
+  api.Send(request, [&](kube::Response r) { response = std::move(r); });
+  loop.RunUntilTrue([&] { return response.has_value(); }, seconds(60));
+  return response;
+}
+
+// Why a job has no Gang, by what the job itself says.
+std::string WithoutGang(const std::optional<kube::Response>& job) {
+  if (job && job->status.not_found()) return "no such job";
+  Result<json::Doc> object = job && job->status.ok() ? json::Parse(job->body) : Result<json::Doc>(Error{});
+  const json::Doc* conditions = object.ok() ? json::Find(*object, "status.conditions") : nullptr;
+  if (conditions != nullptr && conditions->is_array()) {
+    for (const json::Doc& condition : *conditions) {
+      std::string type = json::GetString(condition, "type"), status = json::GetString(condition, "status");
+      if ((type == "Placed" && status == "False") || (type == "Failed" && status == "True"))
+        return json::GetString(condition, "message");
+    }
+  }
+  return "no Gang: another controller manages the job, or the operator has not seen it (is it running?)";
+}
+
 int RunExplain(const Flags& flags) {
   auto job = ParseJob(flags.job);
   if (!job.ok()) return Fail(job.error().message);
-  Result<kube::ClientConfig> config = Connect(flags.kubeconfig);
+  Result<kube::ClientConfig> config = Connect(flags.kubeconfig, flags.context);
   if (!config.ok()) return Fail(config.error().message);
   RealLoop loop;
   kube::HttpApi api(loop, *config);
-  kube::Request request;
-  request.verb = kube::Verb::kGet;
-  request.resource = &kube::kGangs;
-  request.ns = flags.ns.empty() ? config->ns : flags.ns;
-  request.name = api::GangName(job->first, job->second);
-  std::optional<kube::Response> response;
-  api.Send(request, [&](kube::Response r) { response = std::move(r); });
-  if (!loop.RunUntilTrue([&] { return response.has_value(); }, seconds(60)))
-    return Fail("no answer from the API server");
+  std::string ns = flags.ns.empty() ? config->ns : flags.ns;
+  auto response = Get(loop, api, kube::kGangs, ns, api::GangName(job->first, job->second));
+  if (!response) return Fail("no answer from the API server");
   if (response->status.not_found()) {
-    return Fail(job->first + " " + request.ns + "/" + job->second +
-                ": no Gang yet: the job does not exist, is not " +
-                "Lockstep's, or the operator has not seen it (is it running?)");
+    auto object = Get(loop, api, kube::kPyTorchJobs, ns, job->second);
+    return Fail(job->first + " " + ns + "/" + job->second + ": " + WithoutGang(object));
   }
   if (!response->status.ok()) return Fail(response->status.message);
   Result<json::Doc> doc = json::Parse(response->body);
@@ -118,8 +139,10 @@ void AddExplainCommand(CLI::App& app, Run& run) {
   CLI::App* command =
       app.add_subcommand("explain", "Why a job waits, in a sentence, and where its pods have seats");
   command->add_option("job", flags->job, "KIND/NAME, for example pytorchjob/bert")->required();
-  command->add_option("-n,--namespace", flags->ns, "namespace of the job (default: the kubeconfig's)");
+  command->add_option("-n,--namespace", flags->ns, "namespace of the job (default: the kubeconfig's)")
+      ->check(NamespaceFault);
   command->add_option("--kubeconfig", flags->kubeconfig, "kubeconfig file");
+  command->add_option("--context", flags->context, "context of the kubeconfig");
   command->add_option("-o,--output", flags->output, "text or json")->check(CLI::IsMember({"text", "json"}));
   command->callback([flags, &run] { run = [flags] { return RunExplain(*flags); }; });
 }

@@ -101,12 +101,13 @@ Result<hollow::FleetOptions> ReadOptions(const Flags& flags) {
   return options;
 }
 
-// Runs `fleet` until a signal; with `remove_nodes` its nodes go first.
+// Runs `fleet` until a signal; with `remove_nodes` its nodes go first. Ends at once where a node is refused.
 void RunFleet(RealLoop& loop, Signals& signals, hollow::Fleet& fleet, bool remove_nodes) {
   Timer poll(loop);
   bool stopping = false;
   std::function<void()> look = [&] {
     if (stopping && fleet.idle()) return loop.Stop();
+    if (!fleet.refusal().empty()) return loop.Stop();
     if (!stopping && fleet.ready()) {
       std::printf("ready: %zu nodes\n", fleet.NodeNames().size());
       std::fflush(stdout);
@@ -146,6 +147,7 @@ int RunHollow(const Flags& flags) {
   fleet.AddNodes(*spec);
   fleet.Start();
   RunFleet(loop, signals, fleet, flags.remove_nodes);
+  if (!fleet.refusal().empty()) return fail(Error{"a node was refused: " + fleet.refusal()});
   return 0;
 }
 
@@ -179,7 +181,7 @@ void AddHollowCommand(CLI::App& app, Run& run) {
   command->add_option("--kubeconfig", flags->kubeconfig,
                       "kubeconfig file (default: in-cluster, $KUBECONFIG, ~/.kube/config)");
   command->add_option("--context", flags->context, "context of the kubeconfig");
-  command->add_option("--namespace", flags->ns, "run pods of this namespace only");
+  command->add_option("--namespace", flags->ns, "run pods of this namespace only")->check(NamespaceFault);
   AddNodeFlags(*command, *flags);
   command->add_option("--run-time", flags->run_time, "how long a pod without annotations runs, or forever")
       ->capture_default_str();

@@ -1,7 +1,19 @@
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
 
 #include "cli/commands.h"
+
+namespace {
+
+int ParseAndRun(CLI::App& app, lockstep::cli::Run& run, int argc, char** argv) {
+  CLI11_PARSE(app, argc, argv);
+  return run ? run() : 1;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Lockstep starts and restarts distributed training jobs together on Kubernetes.", "lockstep"};
@@ -15,6 +27,9 @@ int main(int argc, char** argv) {
   lockstep::cli::AddPlayCommand(app, run);
   lockstep::cli::AddTopCommand(app, run);
   lockstep::cli::AddAuditCommand(app, run);
-  CLI11_PARSE(app, argc, argv);
-  return run ? run() : 1;
+  int status = ParseAndRun(app, run, argc, argv);
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return status;
+  std::fprintf(stderr, "lockstep: not everything could be printed: %s\n", std::strerror(errno));
+  return status == 0 ? 1 : status;
 }

@@ -64,6 +64,18 @@ std::string Identity() {
          std::to_string(ReadClocks().wall.time_since_epoch().count());
 }
 
+// An empty namespace and a missing one list alike. May be forbidden: then nothing is known.
+void WarnIfMissing(kube::Api& api, const std::string& ns) {
+  kube::Request request;
+  request.verb = kube::Verb::kGet;
+  request.resource = &kube::kNamespaces;
+  request.name = ns;
+  api.Send(request, [ns](const kube::Response& response) {
+    if (response.status.not_found())
+      LogLine(LogLevel::kWarning, "the namespace does not exist (yet)", {{"namespace", ns}});
+  });
+}
+
 int RunOperator(const Flags& flags) {
   SetLog(flags.log_level == "debug" ? LogLevel::kDebug : LogLevel::kInfo,
          flags.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
@@ -115,6 +127,7 @@ int RunOperator(const Flags& flags) {
     op.Stop([&] { loop.Stop(); });
   });
   LogLine(LogLevel::kInfo, "starting", {{"server", config->server}, {"version", LOCKSTEP_VERSION}});
+  if (!flags.ns.empty()) WarnIfMissing(api, flags.ns);
   op.Start();
   loop.Run();
   LogLine(LogLevel::kInfo, "stopped");
@@ -129,10 +142,11 @@ void AddOperatorCommand(CLI::App& app, Run& run) {
   command->add_option("--kubeconfig", flags->kubeconfig,
                       "kubeconfig file (default: in-cluster, $KUBECONFIG, ~/.kube/config)");
   command->add_option("--context", flags->context, "context of the kubeconfig");
-  command->add_option("--namespace", flags->ns, "manage jobs of this namespace only");
+  command->add_option("--namespace", flags->ns, "manage jobs of this namespace only")->check(NamespaceFault);
   command->add_flag("--leader-elect", flags->leader_elect,
                     "work only while holding the Lease lockstep-operator");
-  command->add_option("--lease-namespace", flags->lease_namespace, "namespace of the Lease")
+  command->add_option("--lease-namespace", flags->lease_namespace, "namespace of the Lease; it must exist")
+      ->check(NamespaceFault)
       ->capture_default_str();
   command->add_option(
       "--health-address", flags->health_address,

@@ -46,7 +46,7 @@ int Report(const sim::Scenario& scenario, const Outcome& error) {
 }
 
 Outcome Play(sim::Ground& ground, const sim::Scenario& scenario, const sim::Runner::OnLog& on_log,
-             std::function<void(sim::Runner&)> begun = {}) {
+             const std::function<void(sim::Runner&)>& begun = {}) {
   if (Outcome error = ground.Prepare()) return error;
   Outcome outcome;
   {
@@ -124,7 +124,9 @@ void AddPlayCommand(CLI::App& app, Run& run) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command =
       app.add_subcommand("play", "Plays a scenario in the terminal: hours of a cluster in seconds");
-  command->add_option("file", flags->file, "tests/scenarios/*.scenario")->required();
+  command->add_option("file", flags->file, "tests/scenarios/*.scenario")
+      ->required()
+      ->check(CLI::ExistingFile);
   command->add_option("--seconds", flags->real_seconds, "how long the whole file takes")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 3600.0));
@@ -134,7 +136,8 @@ void AddPlayCommand(CLI::App& app, Run& run) {
                     "on a real API server, which must be one for tests: nodes are made and deleted");
   command->add_option("--kubeconfig", flags->kubeconfig, "with --kube: kubeconfig file");
   command->add_option("--scale", flags->scale, "with --kube: how much faster than the file says")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 1000.0));
   command->callback([flags, &run] { run = [flags] { return RunPlay(*flags); }; });
 }
 

@@ -59,7 +59,8 @@ int RunTop(const Flags& flags) {
   MonoTime began = loop.now().mono;
   Viewer viewer;
   View view;
-  bool done = false;
+  bool done = false, seen = false;
+  std::string trouble;
   {
     Screen screen;
     bool stopped = false;
@@ -68,16 +69,22 @@ int RunTop(const Flags& flags) {
       loop.RunUntilTrue([] { return false; }, *interval);
       stopped = loop.now().mono < next;  // a signal ended the wait
       if (!bystander.synced()) {
-        kube::Status trouble = bystander.trouble();
-        if (!trouble.ok()) std::fprintf(stderr, "lockstep top: %s\n", trouble.message.c_str());
+        std::string now = bystander.trouble().message;
+        if (!now.empty() && now != trouble) std::fprintf(stderr, "lockstep top: %s\n", now.c_str());
+        trouble = std::move(now);
         continue;
       }
+      seen = true;
       view = viewer.Look(picture);
       Duration elapsed = std::chrono::duration_cast<seconds>(loop.now().mono - began);
       view.title = flags.title + " " + FormatDuration(elapsed);
       screen.Show(view);
       done = flags.until_done && AllDone(view, flags.jobs);
     }
+  }
+  if (!seen) {
+    std::fprintf(stderr, "lockstep top: the cluster could not be read\n");
+    return 1;
   }
   PrintEnd(view, loop.now().mono - began);
   return flags.until_done && !done ? 1 : 0;
@@ -91,7 +98,7 @@ void AddTopCommand(CLI::App& app, Run& run) {
       app.add_subcommand("top", "Shows live who runs, who waits and why, and whose each GPU is");
   command->add_option("--kubeconfig", flags->kubeconfig, "kubeconfig file");
   command->add_option("--context", flags->context, "context of the kubeconfig");
-  command->add_option("-n,--namespace", flags->ns, "only this namespace");
+  command->add_option("-n,--namespace", flags->ns, "only this namespace")->check(NamespaceFault);
   command->add_option("--title", flags->title, "first words of the first line");
   command->add_option("--interval", flags->interval, "time between two looks")->capture_default_str();
   command->add_option("--for", flags->longest, "end after this time");

@@ -198,6 +198,7 @@ std::vector<std::string> NodeLines(const View& view, const DrawOptions& options,
 // Which rows to show when not all find room: what runs first, then what waits, then what is over.
 std::vector<const JobRow*> Shown(const View& view, size_t most) {
   std::vector<const JobRow*> rows;
+  rows.reserve(view.jobs.size());
   for (const JobRow& row : view.jobs) rows.push_back(&row);
   if (rows.size() <= most) return rows;
   auto weight = [](const JobRow* row) {

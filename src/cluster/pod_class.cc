@@ -30,7 +30,8 @@ bool SameConstraints(std::span<const kube::PodNeed* const> needs) {
 }  // namespace
 
 kube::PodNeed Held(const kube::PodNeed& need) {
-  return {.requests = need.requests, .nodes = {}, .tolerations = {}, .host_ports = need.host_ports};
+  return {
+      .requests = need.requests, .nodes = {}, .tolerations = {}, .host_ports = need.host_ports, .unmet = {}};
 }
 
 uint64_t HashOf(const kube::PodNeed& need) {
@@ -42,6 +43,8 @@ uint64_t HashOf(const kube::PodNeed& need) {
   for (const kube::NodeSelectorTerm& term : need.nodes.any) {
     hash = HashRequirements(term.fields, HashRequirements(term.labels, hash));
   }
+  hash = StableHash(need.nodes.node, hash);
+  for (const std::string& rule : need.unmet) hash = StableHash(rule, hash);
   for (const kube::Toleration& toleration : need.tolerations) {
     hash = StableHash(toleration.effect, StableHash(toleration.value, StableHash(toleration.key, hash)));
   }

@@ -35,6 +35,11 @@ const jobs::Framework* FrameworkByKind(const std::string& kind) {
   return nullptr;
 }
 
+// Labels are anybody's to write: a pod or service of another owner than a job is no member, whatever it says.
+bool MayBelong(const jobs::Framework& framework, const std::string& job, const kube::OwnerRef* owner) {
+  return owner == nullptr || (owner->kind == framework.resource().kind && owner->name == job);
+}
+
 void SetMembership(const kube::Pod& pod, PodRecord& record) {
   const jobs::Framework* framework = FrameworkByOperator(pod.meta.label(api::kOperatorNameLabel));
   std::string job = pod.meta.label(api::kJobNameLabel);
@@ -42,6 +47,7 @@ void SetMembership(const kube::Pod& pod, PodRecord& record) {
   int64_t index = ParseNumber(pod.meta.label(api::kReplicaIndexLabel), -1);
   int64_t attempt = ParseNumber(pod.meta.label(api::kAttemptLabel), 0);
   if (framework == nullptr || job.empty() || role.empty() || index < 0 || attempt < 1) return;
+  if (!MayBelong(*framework, job, pod.meta.controller())) return;
   record.gang = GangKey(*framework, pod.meta.ns, job);
   record.role = role;
   record.index = static_cast<int32_t>(index);
@@ -160,9 +166,9 @@ void TakeInService(World& world, const Observed& observed) {
   }
   const jobs::Framework* framework = FrameworkByOperator(meta.label(api::kOperatorNameLabel));
   std::string job = meta.label(api::kJobNameLabel);
-  if (observed.gone || framework == nullptr || job.empty()) return;
-  GangState& gang = world.GangAt(*framework, meta.ns, job);
   const kube::OwnerRef* owner = meta.controller();
+  if (observed.gone || framework == nullptr || job.empty() || !MayBelong(*framework, job, owner)) return;
+  GangState& gang = world.GangAt(*framework, meta.ns, job);
   gang.services[meta.name] = owner == nullptr ? "" : owner->uid;
   world.counted_by[object] = gang.key;
   world.Touch(gang.key);

@@ -106,8 +106,9 @@ struct GangState {
                                     // pod is then deleted
   std::map<std::string, MonoTime> retry_at;  // per touched key; an earlier retry
   std::map<std::string, int32_t> failures;   // per touched key, in a row
-  std::string create_error;                  // the last refusal of a pod's create
-  bool create_refused = false;               // ... and it is permanent: undo the attempt
+  std::string create_error;                  // the last refusal of a pod's or a service's create
+  std::string create_refused;                // ... if it is permanent, by its reason's code: undo the attempt
+  std::string record_error;                  // why there is no Gang to write to: refused, or unreadable
   std::optional<MonoTime> last_progress;     // of any member while starting; a longer start timeout
   std::optional<MonoTime> status_written;    // of the job; an earlier write
   std::optional<MonoTime> reason_written;    // of the Gang's reason; an earlier write

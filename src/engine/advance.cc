@@ -57,6 +57,15 @@ void CreateGang(Draft& draft, GangState& gang) {
   draft.Emit(cluster::ActionKind::kCreateGang, gang, GangObjectKey(gang), std::move(request));
 }
 
+// Without a Gang only the job itself can say why nothing happens.
+void TellRecordError(Draft& draft, GangState& gang) {
+  if (gang.record_error.empty()) return;
+  GangStatus none;
+  none.reason = {"RecordRefused", gang.record_error};
+  draft.Record(gang, "Warning", none.reason.code, none.reason.message);
+  WriteJobStatus(draft, gang, jobs::JobFacts{&none, {}, jobs::Verdict::kGoesOn, 0, ""});
+}
+
 // Gives all seats back and queues the gang again after a back-off. Its pods become stale with this write and
 // are deleted; the attempt number stays used.
 void Undo(Draft& draft, GangState& gang, api::GangReason reason) {
@@ -90,7 +99,8 @@ void BarAndUndo(Draft& draft, GangState& gang, const cluster::PodRecord& pod) {
   draft.WriteGang(gang, std::move(next));
 }
 
-void Restart(Draft& draft, GangState& gang, const Members& members, size_t failed_role) {
+// `why` names the role.
+void Restart(Draft& draft, GangState& gang, const Members& members, size_t failed_role, const char* why) {
   const jobs::Job& job = *gang.job->job();
   const std::string& role = job.roles[failed_role].type;
   GangStatus next = gang.status();
@@ -103,15 +113,36 @@ void Restart(Draft& draft, GangState& gang, const Members& members, size_t faile
   next.phase = GangPhase::kRestarting;
   ++next.policy_restarts;
   next.placement.clear();
-  next.reason = {"Restarting", "a " + role + " pod failed; all pods are restarted together"};
+  next.reason = {"Restarting", role + " " + why};
+  draft.Record(
+      gang, "Warning", next.reason.code,
+      next.reason.message + " All pods of attempt " + std::to_string(next.attempt) + " are restarted.");
+  draft.WriteGang(gang, std::move(next));
+}
+
+// Old pods that stay longer than pods usually take to end are named, once.
+void TellWhatIsLeft(Draft& draft, GangState& gang) {
+  WallTime due = gang.status().phase_since.value_or(draft.now.wall) + kUsualEnd;
+  if (draft.now.wall < due) return draft.WakeAt(due, gang);
+  constexpr std::string_view kMark = " Waits for";
+  GangStatus next = gang.status();
+  if (next.reason.message.find(kMark) != std::string::npos) return;
+  next.reason.message += std::string(kMark) + " old pods to end: ";
+  size_t named = 0;
+  for (const auto& [name, pod] : gang.pods) {
+    if (pod->owner_uid != gang.job->meta.uid) continue;
+    if (++named > 3) break;
+    next.reason.message += (named == 1 ? "" : ", ") + name;
+  }
+  next.reason.message += named > 3 ? " and others." : ".";
   draft.WriteGang(gang, std::move(next));
 }
 
 // Restarting: the old pods go, then the gang queues again with its old place in the order.
 void AdvanceRestart(Draft& draft, GangState& gang) {
-  jobs::JobFacts facts{&gang.status(), {}, jobs::Verdict::kRestart, 0, ""};
+  jobs::JobFacts facts{&gang.status(), {}, jobs::Verdict::kGoesOn, 0, ""};
   WriteJobStatus(draft, gang, facts);
-  if (!RemoveStalePods(draft, gang)) return;
+  if (!RemoveStalePods(draft, gang)) return TellWhatIsLeft(draft, gang);
   GangStatus next = gang.status();
   next.phase = GangPhase::kQueued;
   // The first restart waits for nothing; a job that fails again and again backs off and lets others pass.
@@ -140,8 +171,10 @@ bool Overcommitted(const Draft& draft, const GangState& gang) {
 // Placing and Starting end: with Running, or by giving the seats back. True if an end came.
 bool EndStart(Draft& draft, GangState& gang, const Members& members) {
   WallTime since = gang.status().phase_since.value_or(draft.now.wall);
-  if (gang.create_refused) {
-    Undo(draft, gang, {"PodsRefused", "the API server refused a pod: " + gang.create_error});
+  if (!gang.create_refused.empty()) {
+    bool taken = gang.create_refused == "NameTaken";
+    Undo(draft, gang,
+         {gang.create_refused, (taken ? "" : "the API server refused a pod: ") + gang.create_error});
     return true;
   }
   bool all_exist = members.existing == members.wanted;
@@ -216,6 +249,16 @@ bool PastBackoffLimit(const jobs::Job& job, const Members& members) {
   return members.container_restarts >= *job.run_policy.backoff_limit;
 }
 
+// The seats are given back and the pods go; when it is resumed the gang is placed again. Counted nowhere.
+void Suspend(Draft& draft, GangState& gang) {
+  GangStatus next = gang.status();
+  next.phase = GangPhase::kQueued;
+  next.placement.clear();
+  next.reason = {"Suspended", "the job is suspended"};
+  draft.Record(gang, "Normal", next.reason.code, next.reason.message);
+  draft.WriteGang(gang, std::move(next));
+}
+
 void AdvanceSeated(Draft& draft, GangState& gang) {
   const jobs::Job& job = *gang.job->job();
   RemoveStalePods(draft, gang);
@@ -228,18 +271,21 @@ void AdvanceSeated(Draft& draft, GangState& gang) {
     failure = PastBackoffLimitText(job);
   }
   bool over = verdict == jobs::Verdict::kSucceeded || verdict == jobs::Verdict::kFailed;
-  if (!over && members.refused != nullptr) return BarAndUndo(draft, gang, *members.refused);
-  if (!over) {
+  if (!over && !job.run_policy.suspend && members.refused != nullptr)
+    return BarAndUndo(draft, gang, *members.refused);
+  if (!over && !job.run_policy.suspend) {
     if (std::optional<size_t> vanished = VanishedRole(gang, members)) {
-      return Restart(draft, gang, members, *vanished);
+      return Restart(draft, gang, members, *vanished, "replica(s) are gone.");
     }
-    if (verdict == jobs::Verdict::kRestart) return Restart(draft, gang, members, failed_role);
+    if (verdict == jobs::Verdict::kRestart)
+      return Restart(draft, gang, members, failed_role, "replica(s) failed.");
   }
   if (over || gang.status().phase == GangPhase::kRunning) {
     jobs::JobFacts facts{&gang.status(), members.counts, verdict, failed_role, failure};
     WriteJobStatus(draft, gang, facts);
   }
   if (over) return;
+  if (job.run_policy.suspend) return Suspend(draft, gang);
   if (gang.status().phase == GangPhase::kRunning) return CreateOtherServices(draft, gang);
   AdvanceStart(draft, gang, members);
 }
@@ -267,6 +313,9 @@ bool AdoptPods(Draft& draft, GangState& gang) {
   next.needs = TotalNeed(gang);
   next.reason = {"Adopted", "the Gang was deleted and made anew from the pods of attempt " +
                                 std::to_string(next.attempt)};
+  if (!gang.gang->unreadable.empty())
+    draft.Record(gang, "Warning", "RecordUnreadable",
+                 "the Gang's status is written anew: " + gang.gang->unreadable);
   draft.WriteGang(gang, std::move(next));
   return true;
 }
@@ -309,6 +358,15 @@ void AdvanceFinished(Draft& draft, GangState& gang) {
   if (next.phase != gang.status().phase) draft.WriteGang(gang, std::move(next));
 }
 
+// Its Gang says that it is over, the job does not: somebody else wrote that. What the pods show decides.
+void Reopen(Draft& draft, GangState& gang) {
+  GangStatus next = gang.status();
+  next.phase = next.placement.empty() ? GangPhase::kQueued : GangPhase::kPlacing;
+  next.reason = {"Reopened", "the Gang was marked as over, but its job is not"};
+  draft.Record(gang, "Warning", next.reason.code, next.reason.message);
+  draft.WriteGang(gang, std::move(next));
+}
+
 }  // namespace
 
 void AdvanceGang(Draft& draft, GangState& gang) {
@@ -323,7 +381,10 @@ void AdvanceGang(Draft& draft, GangState& gang) {
   if (!job->ours()) return;
   DeriveRoles(draft, gang);
   if (jobs::Finished(gang.job->status())) return AdvanceFinished(draft, gang);
-  if (gang.gang == nullptr) return CreateGang(draft, gang);
+  if (gang.gang == nullptr) {
+    CreateGang(draft, gang);
+    return TellRecordError(draft, gang);
+  }
   if (gang.gang->spec.job.uid != job->meta.uid) return;  // the old job's Gang is being deleted
   switch (gang.status().phase) {
     case GangPhase::kQueued:
@@ -343,7 +404,7 @@ void AdvanceGang(Draft& draft, GangState& gang) {
       return AdvanceRestart(draft, gang);
     case GangPhase::kSucceeded:
     case GangPhase::kFailed:
-      return;
+      return Reopen(draft, gang);
   }
 }
 

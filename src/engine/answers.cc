@@ -13,9 +13,11 @@ using cluster::World;
 
 namespace {
 
-void RetryLater(Draft& draft, GangState& gang, const std::string& key, std::optional<Duration> asked = {}) {
+// `longest`: how rare the tries may become; minutes for what only a person can change.
+void RetryLater(Draft& draft, GangState& gang, const std::string& key, std::optional<Duration> asked = {},
+                Duration longest = kLongestRetry) {
   int32_t times = ++gang.failures[key];
-  Duration wait = Backoff(kFirstRetry, kLongestRetry, times, key);
+  Duration wait = Backoff(kFirstRetry, longest, times, key);
   if (asked) wait = std::min<Duration>(std::max(wait, *asked), kPlaceTimeout);
   gang.retry_at[key] = draft.now.mono + wait;
   draft.world.WakeAt(draft.now.mono + wait, gang.key);
@@ -25,39 +27,49 @@ void Observe(World& world, const kube::Resource& resource, const json::DocPtr& o
   if (object != nullptr) cluster::TakeIn(world, {&resource, object, gone});
 }
 
+bool Final(const kube::Status& status) { return !status.ok() && !status.transient() && !status.unknown(); }
+
 void AfterGangWrite(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
   if (done.status.ok()) {
     gang.assumed_queued_at.reset();
     Observe(draft.world, kube::kGangs, done.object);
     gang.assumed.reset();
     gang.failures.erase(action.touches);
+    gang.record_error.clear();
     return;
   }
   bool doubtful = done.status.unknown() || done.status.code >= 500;
   if (doubtful || done.status.conflict() || done.status.already_exists()) {
     // In doubt seats and place in the queue stay assumed until a read shows whether the write was applied.
     if (!doubtful) gang.assumed.reset();
+    // One conflict is a copy that was behind; one after the other is somebody who writes against us.
+    if (!doubtful && ++gang.failures[action.touches] > 2) RetryLater(draft, gang, action.touches);
     gang.unread = !draft.ReadGang(gang);
     return;
   }
   gang.assumed.reset();
   if (done.status.not_found()) gang.gang = nullptr;  // deleted: it is created anew
-  RetryLater(draft, gang, action.touches, done.status.retry_after);
+  bool refused = action.kind == ActionKind::kCreateGang && Final(done.status);
+  if (refused) gang.record_error = "the API server refuses its Gang: " + done.status.message;
+  RetryLater(draft, gang, action.touches, done.status.retry_after,
+             refused ? kLongestAttemptBackoff : kLongestRetry);
 }
 
 void AfterGangRead(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
-  if (done.status.ok()) {
+  gang.unread = false;
+  if (done.status.ok() && done.object != nullptr) {
+    Result<api::Gang> read = api::ParseGang(*done.object);
     Observe(draft.world, kube::kGangs, done.object);
     gang.assumed.reset();
     gang.assumed_queued_at.reset();
     gang.gang_read = true;
-    gang.unread = false;
-    gang.failures.erase(action.touches);
+    if (read.ok()) return gang.record_error.clear();
+    gang.record_error = "its Gang can't be read: " + read.error().message;
+    RetryLater(draft, gang, action.touches, {}, kLongestAttemptBackoff);
   } else if (done.status.not_found()) {
     gang.gang = nullptr;
     gang.assumed.reset();
     gang.gang_read = true;
-    gang.unread = false;
   } else {
     RetryLater(draft, gang, action.touches, done.status.retry_after);
     gang.unread = true;
@@ -104,7 +116,7 @@ void AfterPodCreate(Draft& draft, GangState& gang, const Action& action, const A
   }
   if (done.status.already_exists()) return RetryLater(draft, gang, action.touches);
   gang.create_error = done.status.message;
-  if (!done.status.transient() && !done.status.unknown()) gang.create_refused = true;
+  if (Final(done.status)) gang.create_refused = "PodsRefused";
   RetryLater(draft, gang, action.touches, done.status.retry_after);
 }
 
@@ -128,9 +140,18 @@ void AfterPodDelete(Draft& draft, GangState& gang, const Action& action, const A
 void AfterServiceCreate(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
   if (done.status.ok()) return Observe(draft.world, kube::kServices, done.object);
   gang.create_error = done.status.message;
-  if (!done.status.transient() && !done.status.unknown() && !done.status.already_exists())
-    gang.create_refused = true;
-  RetryLater(draft, gang, action.touches, done.status.retry_after);
+  // Ours would have been seen by now, through the watch of services with our labels.
+  bool foreign = done.status.already_exists() && gang.failures[action.touches] >= kUnansweredChecks;
+  if (foreign) {
+    std::string name = action.touches.substr(action.touches.rfind('/') + 1);
+    gang.create_error = "a Service " + name + " exists and is not this job's";
+    gang.create_refused = "NameTaken";
+    draft.Record(gang, "Warning", "NameTaken", gang.create_error);
+  } else if (Final(done.status) && !done.status.already_exists()) {
+    gang.create_refused = "PodsRefused";
+  }
+  RetryLater(draft, gang, action.touches, done.status.retry_after,
+             foreign ? kLongestAttemptBackoff : kLongestRetry);
 }
 
 void AfterJobStatus(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {

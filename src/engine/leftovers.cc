@@ -40,7 +40,13 @@ void DeletePod(Draft& draft, GangState& gang, const PodRecord& pod) {
   draft.Emit(ActionKind::kDeletePod, gang, "pods/" + pod.ns + "/" + pod.name, std::move(request));
 }
 
+// `kubectl delete --cascade=orphan`: the garbage collector is about to take the owner references away.
+bool LeavesOrphans(const cluster::JobRecord& job) {
+  return job.meta.deleted_at && std::ranges::find(job.meta.finalizers, "orphan") != job.meta.finalizers.end();
+}
+
 void RemoveOrphans(Draft& draft, GangState& gang) {
+  if (gang.job != nullptr && LeavesOrphans(*gang.job)) return;
   std::string uid = gang.job != nullptr && !gang.job->meta.deleted_at ? gang.job->meta.uid : "";
   for (const auto& [name, pod] : gang.pods) {
     if (pod->owner_uid != uid && !pod->owner_uid.empty()) DeletePod(draft, gang, *pod);

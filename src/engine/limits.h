@@ -31,6 +31,9 @@ inline constexpr Duration kRefusalValid = seconds(10);
 // whose record can't be created lets others pass after as many tries.
 inline constexpr int kUnansweredChecks = 3;
 
+// A restart whose old pods are still there after this long says which: the default grace period and a little.
+inline constexpr Duration kUsualEnd = seconds(40);
+
 // Replica counts alone are written at most this often.
 inline constexpr Duration kCountsInterval = seconds(1);
 // A waiting gang's sentence, when only its numbers changed, is rewritten at most this often.

@@ -44,7 +44,7 @@ void WritePlacement(Draft& draft, GangState& gang, const gang::Placement& placem
   gang.created.clear();
   gang.succeeded.clear();
   gang.create_error.clear();
-  gang.create_refused = false;
+  gang.create_refused.clear();
   gang.last_progress.reset();
   gang.gang_read = false;
   if (draft.WriteGang(gang, std::move(next))) draft.Record(gang, "Normal", "Placed", message);
@@ -63,7 +63,9 @@ Turn TurnOf(const World& world, const GangState& gang, Now now) {
                                                                                    : Turn::kPasses;
   }
   const api::GangStatus& status = gang.status();
-  if (gang.job->job()->run_policy.suspend || RefusedTemplate(world, gang) != nullptr) return Turn::kPasses;
+  if (gang.job->job()->run_policy.suspend || RefusedTemplate(world, gang) != nullptr ||
+      UnmetRule(gang) != nullptr)
+    return Turn::kPasses;
   if (status.not_before && *status.not_before > now.wall) return Turn::kPasses;
   if (status.phase == api::GangPhase::kRestarting) return Turn::kComes;
   if (OldPodsLeft(gang)) return IsRestarting(gang) ? Turn::kComes : Turn::kPasses;
@@ -77,6 +79,9 @@ std::optional<api::GangReason> HeldBack(const World& world, const GangState& gan
   if (job.run_policy.suspend) return api::GangReason{"Suspended", "the job is suspended"};
   if (const kube::Status* refusal = RefusedTemplate(world, gang)) {
     return api::GangReason{"AdmissionRefused", "the API server refuses its pods: " + refusal->message};
+  }
+  if (const std::string* rule = UnmetRule(gang)) {
+    return api::GangReason{"Unsupported", "its pods ask for " + *rule + ", which Lockstep can't honour yet"};
   }
   bool backs_off = status.not_before && *status.not_before > now.wall;
   if (backs_off || OldPodsLeft(gang) || status.phase == api::GangPhase::kRestarting) {

@@ -19,11 +19,19 @@ std::string CheckKey(const GangState& gang, const jobs::Job& job, size_t role) {
   return "checks/" + gang.ns + "/" + std::to_string(StableHash(text)) + "-" + std::to_string(text.size());
 }
 
-json::Doc DryRunPod(const jobs::Job& job, size_t role) {
+// The pod as it will be created, on some node: what is refused only with a node is to be seen before the
+// first of them starts. One name for all jobs of the template, since the answer tells it.
+json::Doc DryRunPod(const cluster::Nodes& nodes, const jobs::Job& job, size_t role) {
   json::Doc pod = job.framework->PodFor(job, role, 0);
-  pod["metadata"]["generateName"] = json::GetString(pod, "metadata.name").substr(0, 50) + "-check-";
-  pod["metadata"].erase("name");
+  pod["metadata"]["name"] = cluster::RoleLabel(job.roles[role].type) + "-check";
+  if (!pod["spec"].contains("nodeName") && nodes.size() > 0)
+    pod["spec"]["nodeName"] = nodes.name(nodes.ByName().front());
   return pod;
+}
+
+// spec.nodeName of a template is the one node its pods may use.
+std::string PinnedTo(const jobs::Job& job, size_t role) {
+  return json::GetString(*job.roles[role].pod_template, "spec.nodeName");
 }
 
 void Check(Draft& draft, GangState& gang, const jobs::Job& job, size_t role) {
@@ -34,7 +42,7 @@ void Check(Draft& draft, GangState& gang, const jobs::Job& job, size_t role) {
   request.resource = &kube::kPods;
   request.ns = gang.ns;
   request.dry_run = true;
-  request.body = json::Dump(DryRunPod(job, role));
+  request.body = json::Dump(DryRunPod(draft.world.nodes, job, role));
   check.in_flight =
       draft.Emit(cluster::ActionKind::kCheckTemplate, gang, gang.roles[role].check_key, std::move(request));
 }
@@ -44,8 +52,11 @@ void AdoptCheck(Draft& draft, GangState& gang, RoleState& role) {
   if (found == draft.world.checks.end()) return;
   const TemplateCheck& check = found->second;
   role.checked = check.need.has_value() || (!check.refusal && check.failures >= kUnansweredChecks);
-  if (!check.need || *check.need == role.need) return;
-  role.need = *check.need;
+  if (!check.need) return;
+  kube::PodNeed need = *check.need;
+  need.nodes.node = role.need.nodes.node;
+  if (need == role.need) return;
+  role.need = std::move(need);
   role.pod_class = draft.world.nodes.Class(role.need);
   cluster::RefreshHeld(draft.world, gang);
 }
@@ -60,6 +71,7 @@ void DeriveRoles(Draft& draft, GangState& gang) {
       RoleState& state = gang.roles[role];
       Result<kube::PodNeed> need = kube::ParsePodNeed(job.framework->PodFor(job, role, 0));
       if (need.ok()) state.need = *need;  // validation has refused what can't be read
+      state.need.nodes.node = PinnedTo(job, role);
       state.pod_class = draft.world.nodes.Class(state.need);
       state.check_key = CheckKey(gang, job, role);
     }
@@ -73,6 +85,13 @@ void DeriveRoles(Draft& draft, GangState& gang) {
 bool RolesChecked(const GangState& gang) {
   return !gang.roles.empty() &&
          std::all_of(gang.roles.begin(), gang.roles.end(), [](const RoleState& r) { return r.checked; });
+}
+
+const std::string* UnmetRule(const GangState& gang) {
+  for (const RoleState& role : gang.roles) {
+    if (!role.need.unmet.empty()) return &role.need.unmet.front();
+  }
+  return nullptr;
 }
 
 const kube::Status* RefusedTemplate(const cluster::World& world, const GangState& gang) {

@@ -14,6 +14,9 @@ bool RolesChecked(const cluster::GangState& gang);
 // The refusal of one role's template that is in force, or null.
 const kube::Status* RefusedTemplate(const cluster::World& world, const cluster::GangState& gang);
 
+// A rule of its pods that can't be met, by its path; or null.
+const std::string* UnmetRule(const cluster::GangState& gang);
+
 // Some dry run got no answer and is asked again.
 bool CheckFailure(const cluster::World& world, const cluster::GangState& gang);
 

@@ -1,5 +1,7 @@
 #include "explain/reason.h"
 
+#include <map>
+
 namespace lockstep::explain {
 
 namespace {
@@ -28,6 +30,7 @@ std::string Clause(const gang::RefusedNodes& refused) {
     case cluster::Reason::kTaint:
       return nodes + (one ? " has" : " have") + " the taint " + refused.detail;
     case cluster::Reason::kSelector:
+      if (!refused.detail.empty()) return nodes + (one ? " is" : " are") + " not " + refused.detail;
       return nodes + (one ? " lacks" : " lack") + " the wanted labels";
     case cluster::Reason::kHostPort:
       return nodes + (one ? " has" : " have") + " the host port in use";
@@ -75,18 +78,57 @@ bool NoNodeMatches(const gang::NoFit& no_fit) {
   return false;
 }
 
+// A class whose pods exclude each other by a host port, and that finds too few nodes.
+const gang::ClassFit* OnePerNode(const gang::NoFit& no_fit) {
+  for (const gang::ClassFit& fit : no_fit.classes) {
+    if (fit.seats < fit.wanted && !fit.host_ports.empty()) return &fit;
+  }
+  return nullptr;
+}
+
+std::string PortsText(const std::vector<int32_t>& ports) {
+  std::string text = ports.size() == 1 ? "host port" : "host ports";
+  for (size_t i = 0; i < ports.size(); ++i) text += (i == 0 ? " " : ", ") + std::to_string(ports[i]);
+  return text;
+}
+
 }  // namespace
 
 std::string AmountText(std::string_view resource, kube::Amount amount) {
   return Quantity(resource, amount) + " " + std::string(resource);
 }
 
+// "4 nodes are cordoned": what a person took away for a while, and may give back.
+std::string AwayText(const gang::NoFit& no_fit) {
+  std::map<cluster::Reason, int32_t> away;
+  for (const gang::ClassFit& fit : no_fit.classes) {
+    for (const gang::RefusedNodes& refused : fit.refused) {
+      if (refused.reason == cluster::Reason::kUnschedulable || refused.reason == cluster::Reason::kNotReady)
+        away[refused.reason] = std::max(away[refused.reason], refused.nodes);
+    }
+  }
+  std::string text;
+  for (const auto& [reason, nodes] : away) text += (text.empty() ? "" : ", ") + Clause({reason, "", nodes});
+  return text;
+}
+
 api::GangReason ExplainNoFit(const gang::NoFit& no_fit, const std::vector<Holder>& holders) {
-  std::string never = no_fit.never ? "can never run here: " : "";
+  std::string away = AwayText(no_fit);
+  std::string never = !no_fit.never  ? ""
+                      : away.empty() ? "can never run here: "
+                                     : "can't run while " + away + ": ";
   std::string code = no_fit.never ? "Impossible" : "";
   if (no_fit.nodes == 0) return {no_fit.never ? code : "NoNodes", never + "the cluster has no nodes"};
   if (NoNodeMatches(no_fit)) {
     return {no_fit.never ? code : "NoMatchingNode", never + "no node takes its pods: " + Clauses(no_fit)};
+  }
+  bool enough = !no_fit.shortest || no_fit.shortest->needed <= no_fit.shortest->free;
+  if (const gang::ClassFit* fit = OnePerNode(no_fit); fit != nullptr && enough) {
+    std::string clauses = Clauses(no_fit);
+    return {no_fit.never ? code : "HostPortInUse",
+            never + std::to_string(fit->wanted) + " of its pods want " + PortsText(fit->host_ports) +
+                ", so each its own node; " + Nodes(static_cast<int32_t>(fit->seats)) +
+                (fit->seats == 1 ? " has" : " have") + " a seat" + (clauses.empty() ? "" : ": " + clauses)};
   }
   if (!no_fit.shortest) {
     return {no_fit.never ? code : "NoSeats", never + "not enough seats for all pods: " + Clauses(no_fit)};

@@ -20,6 +20,8 @@ std::string DetailOf(const Nodes& nodes, const cluster::PodClass& kind, cluster:
       return TaintText(nodes.taint(refusal.detail));
     case Reason::kResource:
       return kind.requests[refusal.detail].name;
+    case Reason::kSelector:
+      return kind.need.nodes.node;
     default:
       return "";
   }
@@ -89,6 +91,8 @@ NoFit ReasonsFor(Nodes& nodes, View view, const Need& need, std::span<const Node
         .pod_class = wanted.pod_class, .first_role = static_cast<int32_t>(role), .wanted = wanted.count};
     fit.seats = SeatsFor(index, barred);
     fit.refused = Refused(nodes, index, nodes.pod_class(wanted.pod_class), barred);
+    for (const kube::HostPort& port : nodes.pod_class(wanted.pod_class).need.host_ports)
+      fit.host_ports.push_back(port.port);
     no_fit.classes.push_back(std::move(fit));
   }
   no_fit.shortest = ShortestOf(nodes, view, no_fit.classes);

@@ -15,7 +15,8 @@ namespace lockstep::gang {
 // Nodes without a seat for a pod, by reason.
 struct RefusedNodes {
   cluster::Reason reason = cluster::Reason::kNone;
-  std::string detail;  // kTaint: "key=value:NoSchedule"; kResource: the resource
+  std::string detail;  // kTaint: "key=value:NoSchedule"; kResource: the resource;
+                       // kSelector: the one node that is allowed, if the pod names it
   int32_t nodes = 0;
 
   friend bool operator==(const RefusedNodes&, const RefusedNodes&) = default;
@@ -37,6 +38,7 @@ struct ClassFit {
   int32_t wanted = 0;      // pods
   int64_t seats = 0;       // for this class alone; >= wanted where only the mix of classes does not fit
   std::vector<RefusedNodes> refused;  // most nodes first
+  std::vector<int32_t> host_ports;  // its pods want these, so that a node has a seat for one of them at most
 };
 
 struct NoFit {

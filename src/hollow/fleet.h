@@ -75,6 +75,8 @@ class Fleet {
 
   // Every node is registered without a not-ready taint and the pods were listed.
   bool ready() const;
+  // The first refusal of a node, in the API server's words; empty if none was refused.
+  const std::string& refusal() const { return refusal_; }
   // No write is under way or waits.
   bool idle() const { return writes_.idle(); }
 
@@ -129,6 +131,7 @@ class Fleet {
   Counts counts_;
   std::unique_ptr<shell::Reflector> pod_reflector_, node_reflector_;
   bool synced_ = false;
+  std::string refusal_;
   bool lease_namespace_asked_ = false;
 
   int64_t next_node_index_ = 0;

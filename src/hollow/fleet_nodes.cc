@@ -84,6 +84,7 @@ void Fleet::OnRegistered(const std::string& name, const kube::Response& response
     });
     return WriteNodeStatus(*node);
   }
+  if (!response.status.ok() && refusal_.empty()) refusal_ = response.status.message;
   Result<Doc> object = json::Parse(response.body);
   if (!response.status.ok() || !object.ok()) return;
   // A server that keeps status for the subresource has dropped ours.

@@ -109,6 +109,28 @@ void CheckContainers(const json::Doc* spec, const std::string& path, const char*
   }
 }
 
+// Every quantity of the template, also where only the API server reads it: emptyDir sizes, divisors, claims.
+void CheckExponents(const json::Doc& doc, const std::string& path, FieldErrors& errors) {
+  static const std::set<std::string, std::less<>> kQuantities = {"sizeLimit", "divisor"};
+  static const std::set<std::string, std::less<>> kQuantityMaps = {"limits", "requests", "overhead"};
+  auto check = [&](const json::Doc& value, const std::string& at) {
+    if (kube::HasHugeExponent(value)) errors.Add(at, "must have an exponent between -999 and 999", value);
+  };
+  if (doc.is_array()) {
+    for (size_t i = 0; i < doc.size(); ++i) CheckExponents(doc[i], kube::Join(path, i), errors);
+  }
+  if (!doc.is_object()) return;
+  for (const auto& [key, value] : doc.items()) {
+    std::string at = kube::Join(path, key);
+    if (kQuantities.contains(key)) check(value, at);
+    if (kQuantityMaps.contains(key) && value.is_object()) {
+      for (const auto& [name, amount] : value.items()) check(amount, kube::Join(at, name));
+    } else if (value.is_structured()) {
+      CheckExponents(value, at, errors);
+    }
+  }
+}
+
 bool HasContainer(const json::Doc* containers, std::string_view name) {
   if (containers == nullptr || !containers->is_array()) return false;
   return std::ranges::any_of(*containers,
@@ -133,6 +155,7 @@ void CheckTemplate(const json::Doc* pod_template, const std::string& path, std::
   std::set<std::string> names;
   CheckContainers(spec, spec_path, "containers", names, errors);
   CheckContainers(spec, spec_path, "initContainers", names, errors);
+  if (spec != nullptr) CheckExponents(*spec, spec_path, errors);
   if (errors.size() == before && !HasContainer(containers, container)) {
     errors.Add(kube::Join(spec_path, "containers"), "must have a container named " + std::string(container));
   }

@@ -53,6 +53,12 @@ json::Doc LeaderGate::OurSpec(int64_t transitions) const {
           {"leaseTransitions", transitions}};
 }
 
+void LeaderGate::Failed(const kube::Status& status) {
+  std::string trouble = "the Lease " + options_.ns + "/" + options_.name + ": " + status.message;
+  if (trouble != trouble_) LogLine(LogLevel::kWarning, "can't lead", {{"error", trouble}});
+  trouble_ = std::move(trouble);
+}
+
 void LeaderGate::OnRead(const kube::Response& response) {
   if (released_) return;
   if (response.status.not_found()) {
@@ -63,7 +69,11 @@ void LeaderGate::OnRead(const kube::Response& response) {
     return Write(std::move(lease), /*create=*/true);
   }
   Result<json::Doc> lease = response.status.ok() ? json::Parse(response.body) : Result<json::Doc>(Error{});
-  if (!lease.ok()) return Again(options_.retry);
+  if (!lease.ok()) {
+    if (!response.status.ok()) Failed(response.status);
+    return Again(options_.retry);
+  }
+  trouble_.clear();
   MonoTime now = api_.loop().now().mono;
   std::string record = json::GetString(*lease, "metadata.resourceVersion");
   if (record != record_) {
@@ -97,10 +107,13 @@ void LeaderGate::OnWritten(const kube::Response& response, MonoTime sent_at) {
   if (released_) return;
   Result<json::Doc> lease = response.status.ok() ? json::Parse(response.body) : Result<json::Doc>(Error{});
   if (!lease.ok()) {
+    bool lost_race = response.status.conflict() || response.status.already_exists();
+    if (!response.status.ok() && !lost_race) Failed(response.status);
     if (!response.status.unknown())
       lease_ = nullptr;  // conflict: somebody else wrote; read before the next try
     return Again(options_.retry);
   }
+  trouble_.clear();
   lease_ = *std::move(lease);
   record_ = json::GetString(lease_, "metadata.resourceVersion");
   holder_ = options_.identity;

@@ -49,6 +49,8 @@ class LeaderGate {
   bool leading() const { return leading_; }
   // Who holds the lease, as last seen.
   const std::string& holder() const { return holder_; }
+  // Why the Lease can't be read or written; empty when it can.
+  const std::string& trouble() const { return trouble_; }
 
  private:
   void Try();
@@ -56,6 +58,7 @@ class LeaderGate {
   void Write(json::Doc lease, bool create);
   void OnWritten(const kube::Response& response, MonoTime sent_at);
   void CheckStillLeading();
+  void Failed(const kube::Status& status);
   void Again(Duration delay);
   json::Doc OurSpec(int64_t transitions) const;
   kube::Request LeaseRequest(kube::Verb verb) const;
@@ -68,7 +71,7 @@ class LeaderGate {
   bool leading_ = false;
   bool released_ = false;
   MonoTime valid_until_{};
-  std::string holder_;
+  std::string holder_, trouble_;
   std::string record_;      // resource version of the lease as last seen
   MonoTime record_seen_{};  // when it was first seen so
   json::Doc lease_;         // as last seen

@@ -72,8 +72,9 @@ bool Operator::Stale() const {
 
 std::string Operator::trouble() const {
   for (const auto& reflector : reflectors_) {
-    if (!reflector->in_touch() && !reflector->last_error().ok()) return reflector->last_error().message;
+    if (!reflector->in_touch() && !reflector->last_error().ok()) return reflector->trouble();
   }
+  if (gate_ != nullptr && !leading_) return gate_->trouble();
   if (!synced()) return "waiting for the first list of every kind";
   return "";
 }
@@ -90,7 +91,9 @@ void Operator::BecomeLeader() {
       [this](const Action& action, ActionDone done, Duration took) {
         observer_->OnAnswer(action, done.status, took);
         if (!done.status.ok() && action.kind != cluster::ActionKind::kRecordEvent) {
-          LogLine(LogLevel::kDebug, "action failed",
+          // A Gang that can't be made shows nowhere else but on its job.
+          bool told = action.kind == cluster::ActionKind::kCreateGang && !done.status.already_exists();
+          LogLine(told ? LogLevel::kWarning : LogLevel::kDebug, "action failed",
                   {{"action", cluster::KindText(action.kind)},
                    {"on", action.touches},
                    {"error", done.status.message}});

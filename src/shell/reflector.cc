@@ -181,15 +181,20 @@ void Reflector::Fail(kube::Status status, Next next) {
   ++failures_in_a_row_;
   last_error_ = std::move(status);
   Duration delay = std::max(Backoff(), last_error_.retry_after.value_or(Duration::zero()));
-  std::string error = last_error_.message;
-  if (last_error_.not_found() && !resource_.group.empty()) {
-    error +=
-        "; is the CRD " + std::string(resource_.plural) + "." + std::string(resource_.group) + " installed?";
-  }
-  LogLine(failures_in_a_row_ > 1 ? LogLevel::kWarning : LogLevel::kInfo,
-          next == Next::kList ? "list will be tried again" : "watch will be tried again",
-          {{"what", title_}, {"code", last_error_.code}, {"error", error}, {"in", FormatDuration(delay)}});
+  LogLine(
+      failures_in_a_row_ > 1 ? LogLevel::kWarning : LogLevel::kInfo,
+      next == Next::kList ? "list will be tried again" : "watch will be tried again",
+      {{"what", title_}, {"code", last_error_.code}, {"error", trouble()}, {"in", FormatDuration(delay)}});
   Schedule(next, delay);
+}
+
+std::string Reflector::trouble() const {
+  if (last_error_.ok()) return "";
+  std::string text = title_ + ": " + last_error_.message;
+  if (last_error_.not_found() && !resource_.group.empty())
+    text +=
+        "; is the CRD " + std::string(resource_.plural) + "." + std::string(resource_.group) + " installed?";
+  return text;
 }
 
 void Reflector::Schedule(Next next, Duration delay) {

@@ -68,6 +68,8 @@ class Reflector final : public kube::WatchHandler {
   bool in_touch() const;
   // The last failure, for messages; ok while all is well.
   const kube::Status& last_error() const { return last_error_; }
+  // The same for a person: what could not be read, and perhaps why.
+  std::string trouble() const;
   const Counts& counts() const { return counts_; }
   size_t size() const { return known_.size(); }
 

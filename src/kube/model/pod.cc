@@ -1,6 +1,7 @@
 #include "kube/model/pod.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "kube/model/reader.h"
 
@@ -116,6 +117,28 @@ std::vector<HostPort> ParseHostPorts(Reader& read, const Doc& spec) {
   return ports;
 }
 
+bool Any(const Doc& spec, std::string_view path, const std::function<bool(const Doc&)>& which) {
+  const Doc* list = json::Find(spec, path);
+  return list != nullptr && list->is_array() && std::ranges::any_of(*list, which);
+}
+
+// What nothing here can meet; see PodNeed::unmet.
+std::vector<std::string> ParseUnmet(const Doc& spec) {
+  std::vector<std::string> unmet;
+  auto anything = [](const Doc&) { return true; };
+  for (const char* kind : {"podAffinity", "podAntiAffinity"}) {
+    std::string path = std::string("affinity.") + kind + ".requiredDuringSchedulingIgnoredDuringExecution";
+    if (Any(spec, path, anything)) unmet.push_back("spec." + path);
+  }
+  if (Any(spec, "topologySpreadConstraints", [](const Doc& constraint) {
+        return json::GetString(constraint, "whenUnsatisfiable") != "ScheduleAnyway";
+      })) {
+    unmet.push_back("spec.topologySpreadConstraints with whenUnsatisfiable DoNotSchedule");
+  }
+  if (Any(spec, "resourceClaims", anything)) unmet.push_back("spec.resourceClaims");
+  return unmet;
+}
+
 PodPhase ParsePhase(std::string_view text) {
   if (text.empty()) return PodPhase::kPending;  // no kubelet has spoken yet
   for (PodPhase phase : {PodPhase::kPending, PodPhase::kRunning, PodPhase::kSucceeded, PodPhase::kFailed}) {
@@ -204,6 +227,7 @@ Result<PodNeed> ParsePodNeed(const Doc& pod) {
     need.nodes = read.Take(ParseNodeConstraint(*spec), "spec.");
     need.tolerations = read.Take(ParseTolerations(json::Key(spec, "tolerations")), "spec.");
     need.host_ports = ParseHostPorts(read, *spec);
+    need.unmet = ParseUnmet(*spec);
   }
   if (read.error()) return *read.error();
   return need;

@@ -43,6 +43,8 @@ struct PodNeed {
   NodeConstraint nodes;
   std::vector<Toleration> tolerations;
   std::vector<HostPort> host_ports;
+  // Paths of rules of placement that nothing here can meet: pods with one are refused, by its name.
+  std::vector<std::string> unmet;
 
   friend auto operator<=>(const PodNeed&, const PodNeed&) = default;
 };

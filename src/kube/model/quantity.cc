@@ -124,6 +124,14 @@ Result<Amount> ParseQuantity(const json::Doc& value) {
   return Error{std::string("not a quantity: must be a string or a number, is ") + value.type_name()};
 }
 
+bool HasHugeExponent(const json::Doc& value) {
+  if (!value.is_string()) return false;
+  std::string_view text = Trim(value.get_ref<const std::string&>());
+  size_t mark = text.find_first_of("eE");
+  if (mark == text.npos || !ParseExponent(text.substr(mark + 1))) return false;
+  return std::abs(*ParseExponent(text.substr(mark + 1))) >= 1000;
+}
+
 std::string FormatQuantity(Amount amount, bool binary) {
   if (amount % 1000 != 0) return std::to_string(amount) + "m";
   Amount value = amount / 1000;

@@ -26,6 +26,10 @@ inline Result<Amount> ParseQuantity(const std::string& text) { return ParseQuant
 // is 0.
 Result<Amount> ParseQuantity(const json::Doc& value);
 
+// An exponent beyond ±999. kube-apiserver computes such a power of ten digit by digit, for minutes and
+// gigabytes at 1e3000000000; nobody needs one.
+bool HasHugeExponent(const json::Doc& value);
+
 // Canonical text: "8", "500m", "20Mi" (binary suffix where exact and `binary`).
 std::string FormatQuantity(Amount amount, bool binary = false);
 

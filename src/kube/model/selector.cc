@@ -337,6 +337,7 @@ Result<LabelSelector> ParseLabelSelector(const Doc& selector) {
 }
 
 bool NodeConstraint::Matches(const std::string& node_name, const Labels& labels) const {
+  if (!node.empty() && node != node_name) return false;
   if (!std::ranges::all_of(all, [&](const Requirement& r) { return HoldsOver(r, labels); })) return false;
   return !has_terms || std::ranges::any_of(any, [&](const NodeSelectorTerm& term) {
     return MatchesTerm(term, node_name, labels);

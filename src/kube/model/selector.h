@@ -56,9 +56,10 @@ struct NodeConstraint {
   std::vector<Requirement> all;       // from spec.nodeSelector: key in (value)
   std::vector<NodeSelectorTerm> any;  // one must match, unless `has_terms` is false
   bool has_terms = false;
+  std::string node;  // the only one allowed, unless "": spec.nodeName of a template
 
   bool Matches(const std::string& node_name, const Labels& labels) const;
-  bool empty() const { return all.empty() && !has_terms; }
+  bool empty() const { return all.empty() && !has_terms && node.empty(); }
   friend auto operator<=>(const NodeConstraint&, const NodeConstraint&) = default;
 };
 
