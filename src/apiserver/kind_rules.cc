@@ -64,7 +64,7 @@ void DropEmpty(Doc& metadata) {
   for (const char* member :
        {"labels", "annotations", "ownerReferences", "finalizers", "name", "resourceVersion"}) {
     auto found = metadata.find(member);
-    if (found != metadata.end() && (found->is_null() || found->empty() || *found == ""))
+    if (found != metadata.end() && (found->is_null() || found->empty() || *found == Doc("")))
       metadata.erase(found);
   }
 }

@@ -46,7 +46,8 @@ struct MemoryApi::Connection {
 // Events wait in a queue and are delivered by one task at a time, each not before its own time.
 class MemoryApi::MemoryWatch final : public kube::Watch {
  public:
-  MemoryWatch(std::shared_ptr<Connection> connection, kube::WatchRequest request, kube::WatchHandler& handler)
+  MemoryWatch(std::shared_ptr<Connection> connection, const kube::WatchRequest& request,
+              kube::WatchHandler& handler)
       : connection_(std::move(connection)),
         resource_(*request.resource),
         handler_(&handler),
@@ -228,7 +229,7 @@ void MemoryApi::SetWatchDelay(std::function<Duration(const kube::Resource&)> del
   connection_->watch_delay = std::move(delay);
 }
 
-void MemoryApi::BreakWatches(Status status, const kube::Resource* resource) {
+void MemoryApi::BreakWatches(const Status& status, const kube::Resource* resource) {
   // Breaking only queues the end, so no handler changes the list meanwhile.
   for (MemoryWatch* watch : connection_->watches) {
     if (watch->running() && (resource == nullptr || &watch->resource() == resource)) watch->Break(status);

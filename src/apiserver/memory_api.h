@@ -55,7 +55,7 @@ class MemoryApi final : public kube::Api {
   void SetWatchDelay(std::function<Duration(const kube::Resource&)> delay);
   // Ends the running watches of `resource` (null: all) with `status`: NoAnswer for a broken connection, a 410
   // in mid-stream, ok for a server's time-out. Events not yet delivered are lost, as on a real connection.
-  void BreakWatches(kube::Status status, const kube::Resource* resource = nullptr);
+  void BreakWatches(const kube::Status& status, const kube::Resource* resource = nullptr);
   // While stalled, watches are silent (a half-open connection); what happened comes afterwards, unless the
   // client notices the missing bookmarks before (Options::silence_limit).
   void StallWatches(bool stalled, const kube::Resource* resource = nullptr);

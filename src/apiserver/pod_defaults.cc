@@ -67,7 +67,8 @@ void SetEnvDefaults(Doc& container) {
   for (Doc& variable : *env) {
     if (!variable.is_object()) continue;
     // The wire form leaves an empty value out.
-    if (auto value = variable.find("value"); value != variable.end() && *value == "") variable.erase(value);
+    if (auto value = variable.find("value"); value != variable.end() && *value == Doc(""))
+      variable.erase(value);
     auto source = variable.find("valueFrom");
     if (source == variable.end() || !source->is_object()) continue;
     auto field = source->find("fieldRef");

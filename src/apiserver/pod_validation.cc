@@ -120,7 +120,7 @@ void CheckTolerations(const Doc& spec, Causes& causes) {
     if (op == "Exists" && !value.empty()) {
       causes.push_back(
           InvalidValue(path + ".operator", Quoted(value), "value must be empty when `operator` is 'Exists'"));
-    } else if (op != "" && op != "Equal" && op != "Exists") {
+    } else if (!op.empty() && op != "Equal" && op != "Exists") {
       causes.push_back(Unsupported(path + ".operator", Quoted(op), R"("Equal", "Exists")"));
     }
   }

@@ -31,7 +31,8 @@ Result<std::string, Status> Unescape(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\\') {
-      if (++i == text.size() || (text[i] != '\\' && text[i] != ',' && text[i] != '=')) {
+      ++i;
+      if (i == text.size() || (text[i] != '\\' && text[i] != ',' && text[i] != '=')) {
         return BadRequest("invalid field selector: invalid escape sequence in " + Quoted(text));
       }
     } else if (text[i] == '=') {

@@ -47,7 +47,7 @@ Status TooLarge(uint64_t asked, uint64_t current) {
 
 // One page of `collection` as the body of an answer.
 std::string Page(const kube::Resource& resource, const Store::Collection& collection,
-                 const Selection& selection, Continue from, int64_t limit) {
+                 const Selection& selection, const Continue& from, int64_t limit) {
   std::string items;
   std::string next;
   std::string last;

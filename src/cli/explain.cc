@@ -91,7 +91,7 @@ std::optional<kube::Response> Get(RealLoop& loop, kube::Api& api, const kube::Re
   request.name = name;
   std::optional<kube::Response> response;
   api.Send(request, [&](kube::Response r) { response = std::move(r); });
-  loop.RunUntilTrue([&] { return response.has_value(); }, seconds(60));
+  loop.RunUntilTrue([&] { return response.has_value(); }, seconds(20));
   return response;
 }
 
@@ -119,7 +119,7 @@ int RunExplain(const Flags& flags) {
   kube::HttpApi api(loop, *config);
   std::string ns = flags.ns.empty() ? config->ns : flags.ns;
   auto response = Get(loop, api, kube::kGangs, ns, api::GangName(job->first, job->second));
-  if (!response) return Fail("no answer from the API server");
+  if (!response) return Fail("no answer from the API server within 20s");
   if (response->status.not_found()) {
     auto object = Get(loop, api, kube::kPyTorchJobs, ns, job->second);
     return Fail(job->first + " " + ns + "/" + job->second + ": " + WithoutGang(object));

@@ -123,6 +123,7 @@ std::vector<kube::Amount> Nodes::FreeFor(ClassId pod_class, View view) {
     }
   }
   std::vector<kube::Amount> free;
+  free.reserve(sums.size());
   for (__int128 sum : sums) {
     free.push_back(sum > kube::kMaxAmount ? kube::kMaxAmount : static_cast<kube::Amount>(sum));
   }

@@ -11,7 +11,6 @@ using api::GangPhase;
 using cluster::Action;
 using cluster::ActionKind;
 using ::testing::Contains;
-using ::testing::Each;
 using testing::HandDriven;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -190,6 +189,60 @@ TEST(Step, TheSameEventsGiveTheSameActionsAndASettledWorldNone) {
   std::string first = run();
   EXPECT_TRUE(first == run());
   EXPECT_EQ(first.substr(first.find("then: ")), "then: ") << "settled";
+}
+
+TEST(Step, AGangWhoseStatusCannotBeReadIsWrittenAnewFromItsPods) {
+  HandDriven engine;
+  engine.Nodes(2, 1);
+  engine.Job("a", 2);
+  engine.Settle();
+  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
+  engine.Settle();
+  ASSERT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
+
+  engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a",
+              {{"status", {{"placement", json::Doc::array({"garbage==="})}, {"attempt", INT64_MAX}}}});
+  engine.Settle();
+
+  EXPECT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
+  EXPECT_EQ(engine.Gang("a").status().attempt, 1) << "the pods go on";
+  EXPECT_THAT(engine.Gang("a").status().placement, SizeIs(2));
+  EXPECT_THAT(engine.Gang("a").held, SizeIs(2));
+}
+
+TEST(Step, AGangThatSomebodyMarkedAsOverIsReopened) {
+  HandDriven engine;
+  engine.Nodes(2, 1);
+  engine.Job("a", 2);
+  engine.Settle();
+  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
+  engine.Settle();
+
+  engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a", {{"status", {{"phase", "Failed"}}}});
+  engine.Settle();
+
+  EXPECT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
+  EXPECT_EQ(engine.Gang("a").status().attempt, 1);
+}
+
+TEST(Step, SomebodyWhoWritesAgainstUsSlowsUsDown) {
+  HandDriven engine;
+  engine.Nodes(2, 1);
+  engine.Job("a", 2);
+  int writes = 0;
+  for (int round = 0; round < 1000; ++round) {
+    for (const Action& action : engine.Step()) {
+      if (action.kind != ActionKind::kWriteGang) {
+        engine.Applied(action);
+        continue;
+      }
+      ++writes;
+      engine.Answered(action, kube::ErrorStatus(409, "Conflict", "the object has been modified"));
+    }
+    engine.now.mono += milliseconds(10);
+  }
+  EXPECT_GT(writes, 3);
+  EXPECT_LT(writes, 30) << "in ten seconds";
 }
 
 }  // namespace

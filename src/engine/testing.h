@@ -58,7 +58,7 @@ class HandDriven {
 
   // The action was applied: its object comes back, patched or created.
   void Applied(const cluster::Action& action) {
-    json::Doc body = json::Parse(action.request.body).value();
+    json::Doc body = action.request.body.empty() ? json::Doc() : json::Parse(action.request.body).value();
     std::string key =
         action.request.ns + "/" +
         (action.request.name.empty() ? json::GetString(body, "metadata.name") : action.request.name);
@@ -94,6 +94,13 @@ class HandDriven {
       if (stop) return stop;
     }
     return {};
+  }
+
+  // Somebody else writes into an object, named "plural/ns/name".
+  void Edit(const kube::Resource& resource, const std::string& name, const json::Doc& merge_patch) {
+    json::Doc object = objects_.at(name);
+    object.merge_patch(merge_patch);
+    See(resource, std::move(object));
   }
 
   // Steps and applies all actions until none comes.

@@ -44,6 +44,27 @@ TEST(ExplainNoFit, SaysNeverWhereTheEmptyClusterIsTooSmall) {
   EXPECT_EQ(reason.message, "can never run here: needs 64 nvidia.com/gpu, the nodes it may use have 32");
 }
 
+TEST(ExplainNoFit, WhatAPersonTookAwayIsNamedInsteadOfNever) {
+  gang::NoFit no_fit = Short("nvidia.com/gpu", 64000, 32000);
+  no_fit.never = true;
+  no_fit.classes[0].refused.push_back({Reason::kUnschedulable, "", 2});
+  no_fit.classes[0].refused.push_back({Reason::kNotReady, "", 1});
+  EXPECT_EQ(
+      ExplainNoFit(no_fit, {}).message,
+      "can't run while 1 node is not ready, 2 nodes are cordoned: needs 64 nvidia.com/gpu, the nodes it may "
+      "use have 32");
+}
+
+TEST(ExplainNoFit, TellsThatAHostPortTakesANodeForEachPod) {
+  gang::NoFit no_fit = Short("cpu", 6000, 64000);
+  no_fit.classes[0] = {
+      .wanted = 6, .seats = 4, .refused = {{Reason::kHostPort, "", 1}}, .host_ports = {80, 81}};
+  EXPECT_EQ(
+      ExplainNoFit(no_fit, {}).message,
+      "6 of its pods want host ports 80, 81, so each its own node; 4 nodes have a seat: 1 node has the host "
+      "port in use");
+}
+
 TEST(ExplainNoFit, SaysThatWhatIsFreeIsInTooSmallPieces) {
   gang::NoFit no_fit = Short("nvidia.com/gpu", 8000, 8000);
   EXPECT_EQ(ExplainNoFit(no_fit, {}).code, "Fragmented");

@@ -100,6 +100,14 @@ void Fleet::WriteNodeStatus(HollowNode& node) {
   writes_.Put("node/" + node.facts.shape.name, std::move(patch));
 }
 
+// The node lifecycle controller has not heard of the node for a while (an API server that stood still): a
+// kubelet that is there says so again.
+bool SaysUnknown(const kube::Node& node) {
+  return std::ranges::any_of(node.conditions, [](const auto& condition) {
+    return condition.type == "Ready" && condition.status == "Unknown";
+  });
+}
+
 // What others did to the Node: its labels and taints decide admission.
 void Fleet::OnNode(const Doc& object) {
   Result<kube::Node> parsed = kube::ParseNode(object);
@@ -116,7 +124,9 @@ void Fleet::OnNode(const Doc& object) {
       Drive(uid);
     }
   }
-  if (node->up()) RemoveNotReadyTaint(*node, object);
+  if (!node->up()) return;
+  RemoveNotReadyTaint(*node, object);
+  if (SaysUnknown(*parsed)) WriteNodeStatus(*node);
 }
 
 // An API server taints a new node until a node lifecycle controller has seen it Ready. Where none runs nobody

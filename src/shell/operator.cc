@@ -13,11 +13,13 @@ Operator::Operator(kube::Api& api, OperatorOptions options, Observer* observer)
     : api_(api),
       options_(std::move(options)),
       observer_(observer == nullptr ? &quiet_ : observer),
+      pulse_(api),
       wake_(api.loop()) {}
 
 Operator::~Operator() { *alive_ = false; }
 
 void Operator::Start() {
+  pulse_.Start();
   MakeReflectors();
   if (!options_.leader) return BecomeLeader();
   gate_ = std::make_unique<LeaderGate>(
@@ -74,6 +76,7 @@ std::string Operator::trouble() const {
   for (const auto& reflector : reflectors_) {
     if (!reflector->in_touch() && !reflector->last_error().ok()) return reflector->trouble();
   }
+  if (!pulse_.trouble().empty()) return pulse_.trouble();
   if (gate_ != nullptr && !leading_) return gate_->trouble();
   if (!synced()) return "waiting for the first list of every kind";
   return "";

@@ -8,6 +8,7 @@
 #include "engine/step.h"
 #include "shell/executor.h"
 #include "shell/leader.h"
+#include "shell/pulse.h"
 #include "shell/reflector.h"
 
 namespace lockstep::shell {
@@ -66,6 +67,7 @@ class Operator {
   const OperatorOptions options_;
   Observer* const observer_;
   Observer quiet_;
+  Pulse pulse_;
   std::unique_ptr<LeaderGate> gate_;
   std::vector<std::unique_ptr<Reflector>> reflectors_;
   std::unique_ptr<Executor> executor_;

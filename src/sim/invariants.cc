@@ -199,7 +199,7 @@ void Invariants::CheckReason(const SeenJob& job, const api::Gang* gang) {
     return Wrong(7, key, "job " + key + " waits and says Placed", options_.patience);
   if (asks.empty() || !Alike(asks)) return;
   bool held_back = job.suspended || gang->status.not_before || reason.code == "AdmissionRefused" ||
-                   reason.code == "OldPodsLeft";
+                   reason.code == "Unsupported" || reason.code == "OldPodsLeft";
   if (held_back) return;
   if (Impossible(asks) != (reason.code == "Impossible")) {
     Wrong(7, key,
@@ -260,7 +260,7 @@ void Invariants::CheckFirstInQueue() {
     const api::Gang* gang = picture_.GangOf(*job);
     const std::vector<RoleAsk>& asks = job->asks;
     const std::string& code = gang->status.reason.code;
-    if (asks.empty() || job->suspended || code == "AdmissionRefused") continue;
+    if (asks.empty() || job->suspended || code == "AdmissionRefused" || code == "Unsupported") continue;
     bool backs_off = gang->status.not_before && *gang->status.not_before > loop_.now().wall;
     if (backs_off || !picture_.PodsOf(job->meta.key()).empty()) continue;
     if (Impossible(asks)) continue;

@@ -59,6 +59,13 @@ std::vector<Row> BrokenJobs() {
       {kSpecs + "/Master/replicas", nullptr, roles + ".Master.replicas: must be 1, is not set"},
       {kSpecs + "/Worker/replicas", 0, roles + ".Worker.replicas: must be at least 1, is 0"},
       {kSpecs + "/Worker/replicas", -3, roles + ".Worker.replicas: must be at least 1, is -3"},
+      {kWorkerMain + "/resources",
+       {{"requests", {{"cpu", "1e3000000000"}}}},
+       kWorkerMainPath + ".resources.requests.cpu: must have an exponent between -999 and 999, is "
+                         "\"1e3000000000\""},
+      {kWorkerPod + "/volumes", json::Doc::array({{{"name", "v"}, {"emptyDir", {{"sizeLimit", "1E-1000"}}}}}),
+       "spec.pytorchReplicaSpecs.Worker.template.spec.volumes[0].emptyDir.sizeLimit: must have an exponent "
+       "between -999 and 999, is \"1E-1000\""},
       {kSpecs + "/Worker/replicas", 1.5, roles + ".Worker.replicas: must be a whole number, is 1.5"},
       {kSpecs + "/Worker/replicas", "2", roles + ".Worker.replicas: must be a whole number, is \"2\""},
       {kSpecs + "/Worker/replicas", 20000, roles + ": must have at most 20000 pods in all, has 20001"},
