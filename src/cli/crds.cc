@@ -11,6 +11,7 @@ namespace {
 
 struct Flags {
   std::string directory;
+  std::vector<std::string> names;  // plurals; none: all
   bool markdown = false;
 };
 
@@ -30,6 +31,8 @@ int RunCrds(const Flags& flags) {
   }
   bool first = true;
   for (const json::Doc& crd : api::Crds()) {
+    std::string plural = json::GetString(crd, "spec.names.plural");
+    if (!flags.names.empty() && std::ranges::find(flags.names, plural) == flags.names.end()) continue;
     std::string text = api::CrdYaml(crd);
     if (flags.directory.empty()) {
       std::printf("%s%s", first ? "" : "---\n", text.c_str());
@@ -47,6 +50,10 @@ void AddCrdsCommand(CLI::App& app, Run& run) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command =
       app.add_subcommand("crds", "Print the CustomResourceDefinitions, for kubectl apply -f -");
+  std::vector<std::string> plurals;
+  for (const json::Doc& crd : api::Crds()) plurals.push_back(json::GetString(crd, "spec.names.plural"));
+  command->add_option("name", flags->names, "only these, by their plural (default: all)")
+      ->check(CLI::IsMember(plurals));
   CLI::Option* directory = command->add_option("--dir", flags->directory,
                                                "write one file per definition into this folder instead");
   command->add_flag("--markdown", flags->markdown, "print the reference of all fields instead")
