@@ -147,6 +147,7 @@ class Mixed {
 
   std::vector<KindShare> AllOn(NodeId node) const {
     std::vector<KindShare> shares;
+    shares.reserve(kinds_.size());
     for (size_t kind = 0; kind < kinds_.size(); ++kind) {
       shares.push_back({node, static_cast<int32_t>(kind), kinds_[kind].count});
     }

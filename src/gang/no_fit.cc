@@ -39,6 +39,7 @@ std::vector<RefusedNodes> Refused(const Nodes& nodes, const SeatIndex& index, co
     if (index.seats(barred[i]) > 0) ++counts[{Reason::kBarred, ""}];
   }
   std::vector<RefusedNodes> refused;
+  refused.reserve(counts.size());
   for (const auto& [key, number] : counts) refused.push_back({key.first, key.second, number});
   std::ranges::stable_sort(refused, std::greater(), &RefusedNodes::nodes);
   return refused;

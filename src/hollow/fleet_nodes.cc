@@ -29,6 +29,7 @@ HollowNode* Fleet::FindNode(const std::string& name) {
 
 std::vector<std::string> Fleet::NodeNames() const {
   std::vector<std::string> names;
+  names.reserve(nodes_.size());
   for (const auto& [name, node] : nodes_) names.push_back(name);
   return names;
 }

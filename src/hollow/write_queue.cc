@@ -72,7 +72,7 @@ void WriteQueue::SendReady() {
     lane.in_flight = true;
     ++in_flight_;
     ++counts_.sent;
-    api_.Send(lane.writes.front().request, [this, alive = alive_, key](kube::Response response) {
+    api_.Send(lane.writes.front().request, [this, alive = alive_, key](const kube::Response& response) {
       if (*alive) OnAnswer(key, response);
     });
   }
