@@ -264,7 +264,8 @@ std::optional<WallTime> GangState::queued_at() const {
 }
 
 bool GangState::waiting() const {
-  if (job == nullptr || job->job() == nullptr || job->meta.deleted_at || !queued_at()) return false;
+  if (job == nullptr || job->job() == nullptr || !job->job()->ours() || job->meta.deleted_at || !queued_at())
+    return false;
   if (jobs::Finished(job->status())) return false;
   if (gang != nullptr && gang->spec.job.uid != job->meta.uid) return false;
   api::GangPhase phase = status().phase;
@@ -274,6 +275,7 @@ bool GangState::waiting() const {
 
 bool GangState::has_seats() const {
   if (gang == nullptr || job == nullptr || gang->spec.job.uid != job->meta.uid) return false;
+  if (job->job() == nullptr || !job->job()->ours()) return false;
   api::GangPhase phase = status().phase;
   return phase == api::GangPhase::kPlacing || phase == api::GangPhase::kStarting ||
          phase == api::GangPhase::kRunning;

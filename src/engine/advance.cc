@@ -203,7 +203,7 @@ bool EndStart(Draft& draft, GangState& gang, const Members& members) {
   return false;
 }
 
-void AdvanceStart(Draft& draft, GangState& gang, const Members& members) {
+void AdvanceStart(Draft& draft, GangState& gang, const jobs::Job& job, const Members& members) {
   GangStatus next = gang.status();
   if (members.running + members.succeeded == members.wanted) {
     next.phase = GangPhase::kRunning;
@@ -218,7 +218,7 @@ void AdvanceStart(Draft& draft, GangState& gang, const Members& members) {
   if (members.existing == 0 && Overcommitted(draft, gang)) {
     return Undo(draft, gang, {"SeatsTaken", "a seat of the placement was taken before its pod was created"});
   }
-  bool complete = CreateMembers(draft, gang, members);
+  bool complete = CreateMembers(draft, gang, job, members);
   if (!complete || next.phase != GangPhase::kPlacing) return;
   WallTime due = next.phase_since.value_or(draft.now.wall) + kQuickStart;
   if (draft.now.wall < due) return draft.WakeAt(due, gang);
@@ -260,9 +260,10 @@ void Suspend(Draft& draft, GangState& gang) {
 }
 
 void AdvanceSeated(Draft& draft, GangState& gang) {
-  const jobs::Job& job = *gang.job->job();
+  std::optional<jobs::Job> edited;
+  const jobs::Job& job = AsPlaced(gang, edited);
   RemoveStalePods(draft, gang);
-  Members members = CountMembers(gang);
+  Members members = CountMembers(gang, job);
   size_t failed_role = 0;
   jobs::Verdict verdict = job.framework->Judge(job, members.counts, &failed_role);
   std::string failure;
@@ -286,8 +287,8 @@ void AdvanceSeated(Draft& draft, GangState& gang) {
   }
   if (over) return;
   if (job.run_policy.suspend) return Suspend(draft, gang);
-  if (gang.status().phase == GangPhase::kRunning) return CreateOtherServices(draft, gang);
-  AdvanceStart(draft, gang, members);
+  if (gang.status().phase == GangPhase::kRunning) return CreateOtherServices(draft, gang, job);
+  AdvanceStart(draft, gang, job, members);
 }
 
 // A Gang that was deleted and made anew takes over what runs: the attempt number never comes back, and no pod
@@ -346,9 +347,8 @@ void AdvanceWaiting(Draft& draft, GangState& gang) {
   }
 }
 
-// A finished job stays finished; its Gang follows it.
-void AdvanceFinished(Draft& draft, GangState& gang) {
-  CleanUp(draft, gang);
+// The Gang of a finished job follows it.
+void CloseGang(Draft& draft, GangState& gang) {
   if (gang.gang == nullptr) return;
   bool succeeded = IsTrue(gang.job->status(), "Succeeded");
   GangStatus next = gang.status();
@@ -356,6 +356,23 @@ void AdvanceFinished(Draft& draft, GangState& gang) {
   next.reason = succeeded ? api::GangReason{"Succeeded", "the job succeeded"}
                           : api::GangReason{"Failed", "the job failed"};
   if (next.phase != gang.status().phase) draft.WriteGang(gang, std::move(next));
+}
+
+// A finished job stays finished.
+void AdvanceFinished(Draft& draft, GangState& gang) {
+  CleanUp(draft, gang);
+  CloseGang(draft, gang);
+}
+
+// The job was edited into one that breaks validation and has failed of it: nothing of it holds seats any
+// longer.
+void EndGang(Draft& draft, GangState& gang) {
+  if (!jobs::Finished(gang.job->status())) return;  // the job's own end comes first
+  for (const auto& [name, pod] : gang.pods) {
+    bool over = pod->phase == kube::PodPhase::kSucceeded || pod->phase == kube::PodPhase::kFailed;
+    if (pod->owner_uid == gang.job->meta.uid && !over) DeletePod(draft, gang, *pod);
+  }
+  CloseGang(draft, gang);
 }
 
 // Its Gang says that it is over, the job does not: somebody else wrote that. What the pods show decides.
@@ -377,8 +394,11 @@ void AdvanceGang(Draft& draft, GangState& gang) {
   RemoveOrphans(draft, gang);
   if (gang.job == nullptr || gang.job->meta.deleted_at) return;
   const jobs::Job* job = gang.job->job();
-  if (job == nullptr) return RejectJob(draft, gang);
-  if (!job->ours()) return;
+  if (job == nullptr) {
+    RejectJob(draft, gang);
+    return EndGang(draft, gang);
+  }
+  if (!job->ours()) return LetGo(draft, gang);
   DeriveRoles(draft, gang);
   if (jobs::Finished(gang.job->status())) return AdvanceFinished(draft, gang);
   if (gang.gang == nullptr) {
@@ -395,7 +415,8 @@ void AdvanceGang(Draft& draft, GangState& gang) {
     case GangPhase::kRunning:
       // No pod is created and nothing is judged before the record is written; services hold nothing.
       if (gang.assumed) {
-        CreateLookedUpServices(draft, gang);
+        std::optional<jobs::Job> edited;
+        CreateLookedUpServices(draft, gang, AsPlaced(gang, edited));
         return;
       }
       return AdvanceSeated(draft, gang);

@@ -40,6 +40,10 @@ void DeletePod(Draft& draft, GangState& gang, const PodRecord& pod) {
   draft.Emit(ActionKind::kDeletePod, gang, "pods/" + pod.ns + "/" + pod.name, std::move(request));
 }
 
+void LetGo(Draft& draft, GangState& gang) {
+  if (gang.gang != nullptr) DeleteGang(draft, gang);
+}
+
 // `kubectl delete --cascade=orphan`: the garbage collector is about to take the owner references away.
 bool LeavesOrphans(const cluster::JobRecord& job) {
   return job.meta.deleted_at && std::ranges::find(job.meta.finalizers, "orphan") != job.meta.finalizers.end();

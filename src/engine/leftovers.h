@@ -7,6 +7,9 @@ namespace lockstep::engine {
 // Deletes one pod, by UID, with the grace its own spec asks for; nothing if it is being deleted already.
 void DeletePod(Draft& draft, cluster::GangState& gang, const cluster::PodRecord& pod);
 
+// The job is another controller's now: its pods are left to that one, our record goes.
+void LetGo(Draft& draft, cluster::GangState& gang);
+
 // Removes what a job that is gone (or was replaced by one of the same name) left behind. A garbage collector
 // would do it too, but not on every ground, and our pods hold seats meanwhile.
 void RemoveOrphans(Draft& draft, cluster::GangState& gang);

@@ -115,8 +115,25 @@ void CreatePod(Draft& draft, GangState& gang, const jobs::Job& job, size_t role,
 
 }  // namespace
 
-Members CountMembers(GangState& gang) {
+const jobs::Job& AsPlaced(const GangState& gang, std::optional<jobs::Job>& storage) {
   const jobs::Job& job = *gang.job->job();
+  std::map<std::string_view, int32_t> placed;
+  for (const api::NodeSeats& seats : gang.status().placement) {
+    for (const api::RoleRange& range : seats.pods) placed[range.role] += range.last - range.first + 1;
+  }
+  auto replicas = [&](const jobs::Role& role) {
+    auto found = placed.find(role.type);
+    return found == placed.end() ? 0 : found->second;
+  };
+  bool same =
+      std::ranges::all_of(job.roles, [&](const auto& role) { return role.replicas == replicas(role); });
+  if (same) return job;
+  storage = job;
+  for (jobs::Role& role : storage->roles) role.replicas = replicas(role);
+  return *storage;
+}
+
+Members CountMembers(GangState& gang, const jobs::Job& job) {
   Members members;
   members.pods.resize(job.roles.size());
   members.counts.resize(job.roles.size());
@@ -153,8 +170,7 @@ Members CountMembers(GangState& gang) {
   return members;
 }
 
-bool CreateLookedUpServices(Draft& draft, GangState& gang) {
-  const jobs::Job& job = *gang.job->job();
+bool CreateLookedUpServices(Draft& draft, GangState& gang, const jobs::Job& job) {
   bool all_there = true;
   for (size_t role = 0; role < job.roles.size(); ++role) {
     for (int32_t i = 0; i < job.roles[role].replicas; ++i) {
@@ -164,9 +180,8 @@ bool CreateLookedUpServices(Draft& draft, GangState& gang) {
   return all_there;
 }
 
-bool CreateMembers(Draft& draft, GangState& gang, const Members& members) {
-  const jobs::Job& job = *gang.job->job();
-  if (!CreateLookedUpServices(draft, gang)) return false;
+bool CreateMembers(Draft& draft, GangState& gang, const jobs::Job& job, const Members& members) {
+  if (!CreateLookedUpServices(draft, gang, job)) return false;
   bool complete = true;
   for (const api::NodeSeats& seats : gang.status().placement) {
     for (const api::RoleRange& range : seats.pods) {
@@ -184,8 +199,7 @@ bool CreateMembers(Draft& draft, GangState& gang, const Members& members) {
   return complete;
 }
 
-void CreateOtherServices(Draft& draft, GangState& gang) {
-  const jobs::Job& job = *gang.job->job();
+void CreateOtherServices(Draft& draft, GangState& gang, const jobs::Job& job) {
   if (gang.services.size() >= static_cast<size_t>(job.pods()))
     return;  // the usual case, without building any
   for (size_t role = 0; role < job.roles.size(); ++role) {

@@ -16,17 +16,22 @@ struct Members {
   int32_t container_restarts = 0;               // in place, of the running ones
 };
 
-Members CountMembers(cluster::GangState& gang);
+// The job with as many replicas as the recorded placement has: what is edited while a job runs acts from its
+// next start. Kept in `storage` where that differs from the job as it is written.
+const jobs::Job& AsPlaced(const cluster::GangState& gang, std::optional<jobs::Job>& storage);
+
+// `job` is AsPlaced, here and below.
+Members CountMembers(cluster::GangState& gang, const jobs::Job& job);
 
 // The services that some rank looks up. They may come with the record of the placement, for they hold
 // nothing. True when all exist.
-bool CreateLookedUpServices(Draft& draft, cluster::GangState& gang);
+bool CreateLookedUpServices(Draft& draft, cluster::GangState& gang, const jobs::Job& job);
 
 // Creates what the recorded placement still lacks: first the services that ranks look up, then the pods,
 // already assigned to their nodes. True when everything exists.
-bool CreateMembers(Draft& draft, cluster::GangState& gang, const Members& members);
+bool CreateMembers(Draft& draft, cluster::GangState& gang, const jobs::Job& job, const Members& members);
 
 // The services that no rank looks up; made once the gang runs.
-void CreateOtherServices(Draft& draft, cluster::GangState& gang);
+void CreateOtherServices(Draft& draft, cluster::GangState& gang, const jobs::Job& job);
 
 }  // namespace lockstep::engine
