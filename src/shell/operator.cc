@@ -93,20 +93,26 @@ void Operator::BecomeLeader() {
       api_, [this] { return gate_ == nullptr || gate_->MayWrite(); },
       [this](const Action& action, ActionDone done, Duration took) {
         observer_->OnAnswer(action, done.status, took);
-        if (!done.status.ok() && action.kind != cluster::ActionKind::kRecordEvent) {
-          // A Gang that can't be made shows nowhere else but on its job.
-          bool told = action.kind == cluster::ActionKind::kCreateGang && !done.status.already_exists();
-          LogLine(told ? LogLevel::kWarning : LogLevel::kDebug, "action failed",
-                  {{"action", cluster::KindText(action.kind)},
-                   {"on", action.touches},
-                   {"error", done.status.message}});
-        }
+        if (!done.status.ok()) LogFailure(action, done.status);
         AddEvent(std::move(done));
       },
       options_.width);
   leading_ = true;
   observer_->OnLeader(true);
   ScheduleStep();
+}
+
+// A conflict or a lost answer is daily business. A refusal (RBAC, a quota, a webhook) comes again with every
+// try, so one a minute is told of each kind.
+void Operator::LogFailure(const Action& action, const kube::Status& status) {
+  bool refused = !status.transient() && !status.unknown() && !status.conflict() && !status.not_found() &&
+                 !status.already_exists();
+  MonoTime now = api_.loop().now().mono;
+  MonoTime& again = refusal_told_again_[{action.kind, status.code}];
+  bool tell = refused && now >= again;
+  if (tell) again = now + minutes(1);
+  LogLine(tell ? LogLevel::kWarning : LogLevel::kDebug, tell ? "write refused" : "action failed",
+          {{"action", cluster::KindText(action.kind)}, {"on", action.touches}, {"error", status.message}});
 }
 
 void Operator::BecomeStandby() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,6 +63,7 @@ class Operator {
   void ScheduleStep();
   void StepNow();
   bool Stale() const;
+  void LogFailure(const cluster::Action& action, const kube::Status& status);
 
   kube::Api& api_;
   const OperatorOptions options_;
@@ -73,6 +75,7 @@ class Operator {
   std::unique_ptr<Executor> executor_;
   cluster::World world_;
   std::vector<cluster::Event> events_;
+  std::map<std::pair<cluster::ActionKind, int>, MonoTime> refusal_told_again_;
   Timer wake_;
   bool leading_ = false;
   bool stopped_ = false;

@@ -187,6 +187,10 @@ Result<Deed> ParseChangeJob(const std::string& verb, Words& words) {
     Result<int64_t> count = ParseCount(*workers, 0, 100'000);
     if (!count.ok()) return In("workers", count.error());
     change.patch["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = *count;
+  } else if (verb == "hand") {
+    std::optional<std::string> manager = words.TakeOption("managed-by");
+    if (!manager) return Error{"hand: must say managed-by=CONTROLLER"};
+    change.patch["spec"]["runPolicy"]["managedBy"] = *manager;
   } else {
     change.patch["spec"]["runPolicy"]["suspend"] = verb == "suspend";
   }
@@ -307,7 +311,8 @@ Result<Deed> ParseDeed(const std::string& verb, Words& words, NodeCounts& nodes_
       verb == "set") {
     return ParseChangeNode(verb, words);
   }
-  if (verb == "suspend" || verb == "resume" || verb == "scale") return ParseChangeJob(verb, words);
+  if (verb == "suspend" || verb == "resume" || verb == "scale" || verb == "hand")
+    return ParseChangeJob(verb, words);
   if (verb == "rank") return ParseRank(words);
   if (verb == "fault") return ParseFault(words);
   if (verb == "compact") return Deed(Compact{});
@@ -316,7 +321,8 @@ Result<Deed> ParseDeed(const std::string& verb, Words& words, NodeCounts& nodes_
   return Error{
       "unknown statement \"" + verb +
       "\"; known are cluster, add, submit, pod, expect, operators, start, crash, stop, delete, cordon, "
-      "uncordon, taint, untaint, label, set, suspend, resume, scale, rank, fault, compact, kubelet, wait, "
+      "uncordon, taint, untaint, label, set, suspend, resume, scale, hand, rank, fault, compact, kubelet, "
+      "wait, "
       "virtual-only"};
 }
 
