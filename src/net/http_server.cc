@@ -163,7 +163,7 @@ class Connection final : public AnyConnection, public std::enable_shared_from_th
 
   // A completion handler that keeps the connection alive and drops everything once it is closed.
   template <class Callback>
-  auto Bound(Callback callback) {
+  auto Bound(const Callback& callback) {
     return [self = this->shared_from_this(), callback](error_code failed, auto&&... rest) {
       if (!self->closed_) callback(*self, failed, rest...);
     };
@@ -201,7 +201,7 @@ class Connection final : public AnyConnection, public std::enable_shared_from_th
     } else {
       return Close(false);  // gone, or silent for too long
     }
-    Respond(std::move(response), false);
+    Respond(response, false);
   }
 
   void Answer() {
@@ -219,15 +219,15 @@ class Connection final : public AnyConnection, public std::enable_shared_from_th
     bool keep_alive = message.keep_alive();
     auto response = std::make_shared<HttpResponse>(shared_->handler(request));
     if (response->reset) return Close(true);
-    if (response->delay <= Duration{0}) return Respond(std::move(*response), keep_alive);
+    if (response->delay <= Duration{0}) return Respond(*response, keep_alive);
     Lowest().expires_never();
     delay_.expires_after(response->delay);
     delay_.async_wait(Bound([response, keep_alive](Connection& self, error_code failed) {
-      if (!failed) self.Respond(std::move(*response), keep_alive);
+      if (!failed) self.Respond(*response, keep_alive);
     }));
   }
 
-  void Respond(HttpResponse response, bool keep_alive) {
+  void Respond(const HttpResponse& response, bool keep_alive) {
     keep_alive_ = keep_alive && !response.stream;
     std::string bytes = Head(response, keep_alive_);
     if (!response.stream) {

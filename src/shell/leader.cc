@@ -37,9 +37,9 @@ void LeaderGate::Try() {
   if (leading_ && !lease_.is_null()) {
     json::Doc lease = lease_;
     lease["spec"]["renewTime"] = FormatMicroTime(api_.loop().now().wall);
-    return Write(std::move(lease), /*create=*/false);
+    return Write(lease, /*create=*/false);
   }
-  api_.Send(LeaseRequest(kube::Verb::kGet), [this, alive = alive_](kube::Response response) {
+  api_.Send(LeaseRequest(kube::Verb::kGet), [this, alive = alive_](const kube::Response& response) {
     if (*alive) OnRead(response);
   });
 }
@@ -66,7 +66,7 @@ void LeaderGate::OnRead(const kube::Response& response) {
                        {"kind", kube::kLeases.kind},
                        {"metadata", {{"name", options_.name}, {"namespace", options_.ns}}},
                        {"spec", OurSpec(0)}};
-    return Write(std::move(lease), /*create=*/true);
+    return Write(lease, /*create=*/true);
   }
   Result<json::Doc> lease = response.status.ok() ? json::Parse(response.body) : Result<json::Doc>(Error{});
   if (!lease.ok()) {
@@ -91,14 +91,14 @@ void LeaderGate::OnRead(const kube::Response& response) {
     return Again(options_.retry - jitter);
   }
   (*lease)["spec"] = OurSpec(json::GetInt(*lease, "spec.leaseTransitions") + 1);
-  Write(*std::move(lease), /*create=*/false);
+  Write(*lease, /*create=*/false);
 }
 
-void LeaderGate::Write(json::Doc lease, bool create) {
+void LeaderGate::Write(const json::Doc& lease, bool create) {
   kube::Request request = LeaseRequest(create ? kube::Verb::kCreate : kube::Verb::kUpdate);
   request.body = json::Dump(lease);
   MonoTime sent_at = api_.loop().now().mono;
-  api_.Send(std::move(request), [this, alive = alive_, sent_at](kube::Response response) {
+  api_.Send(std::move(request), [this, alive = alive_, sent_at](const kube::Response& response) {
     if (*alive) OnWritten(response, sent_at);
   });
 }
@@ -145,7 +145,7 @@ void LeaderGate::Release(std::function<void()> done) {
   lease_["spec"]["leaseDurationSeconds"] = 1;
   kube::Request request = LeaseRequest(kube::Verb::kUpdate);
   request.body = json::Dump(lease_);
-  api_.Send(std::move(request), [alive = alive_, done = std::move(done)](kube::Response) {
+  api_.Send(std::move(request), [alive = alive_, done = std::move(done)](const kube::Response&) {
     if (*alive) done();
   });
 }

@@ -55,7 +55,7 @@ class LeaderGate {
  private:
   void Try();
   void OnRead(const kube::Response& response);
-  void Write(json::Doc lease, bool create);
+  void Write(const json::Doc& lease, bool create);
   void OnWritten(const kube::Response& response, MonoTime sent_at);
   void CheckStillLeading();
   void Failed(const kube::Status& status);

@@ -244,7 +244,8 @@ bool Reflector::Forget(const std::string& key, json::DocPtr last) {
   auto found = known_.find(key);
   if (found == known_.end()) return true;
   std::string uid = std::move(found->second.uid);
-  std::string name = key;  // `key` may live in what the callback changes
+  std::string name = key;  // NOLINT(performance-unnecessary-copy-initialization): `key` may live in what the
+                           // callback changes
   known_.erase(found);
   std::shared_ptr<bool> alive = alive_;
   if (callbacks_.on_delete) callbacks_.on_delete(name, uid, std::move(last));

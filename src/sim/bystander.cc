@@ -19,11 +19,12 @@ json::DocPtr NameOnly(const std::string& key) {
 Bystander::Bystander(kube::Api& api, const std::string& ns, Picture& picture) {
   for (const kube::Resource* resource : PictureResources()) {
     shell::Reflector::Callbacks callbacks;
-    callbacks.on_upsert = [&picture, resource](const std::string&, const std::string&, json::DocPtr object) {
+    callbacks.on_upsert = [&picture, resource](const std::string&, const std::string&,
+                                               const json::DocPtr& object) {
       picture.Take(*resource, object, /*gone=*/false);
     };
     callbacks.on_delete = [&picture, resource](const std::string& key, const std::string&,
-                                               json::DocPtr last) {
+                                               const json::DocPtr& last) {
       picture.Take(*resource, last != nullptr ? last : NameOnly(key), /*gone=*/true);
     };
     shell::Reflector::Scope scope{resource->namespaced ? ns : "", "", ""};

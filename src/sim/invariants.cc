@@ -212,6 +212,7 @@ void Invariants::CheckReason(const SeenJob& job, const api::Gang* gang) {
 
 bool Invariants::Impossible(const std::vector<RoleAsk>& asks) const {
   std::vector<const kube::Node*> nodes;
+  nodes.reserve(picture_.nodes.size());
   for (const auto& [name, node] : picture_.nodes) nodes.push_back(&node);
   return !SurelyFits(nodes, nullptr, asks);
 }

@@ -28,7 +28,7 @@ kube::Request Make(kube::Verb verb, const kube::Resource& resource, const std::s
 
 }  // namespace
 
-KubeGround::KubeGround(kube::ClientConfig config, KubeGroundOptions options)
+KubeGround::KubeGround(const kube::ClientConfig& config, KubeGroundOptions options)
     : options_(std::move(options)),
       ns_(NamespaceOf(options_.name)),
       user_(loop_, config),
@@ -102,7 +102,7 @@ void KubeGround::DeleteAll(const kube::Resource& resource) {
     kube::Request request = Make(kube::Verb::kDelete, resource, ns_, json::GetString(item, "metadata.name"));
     request.grace_seconds = 0;
     request.propagation = "Background";
-    user_.Send(std::move(request), [](kube::Response) {});
+    user_.Send(std::move(request), [](const kube::Response&) {});
   }
 }
 

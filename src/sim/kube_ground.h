@@ -19,7 +19,7 @@ struct KubeGroundOptions {
 // has a namespace of its own and takes its nodes away at the end.
 class KubeGround final : public Ground {
  public:
-  KubeGround(kube::ClientConfig config, KubeGroundOptions options);
+  KubeGround(const kube::ClientConfig& config, KubeGroundOptions options);
   ~KubeGround() override;
 
   Outcome Prepare() override;

@@ -55,7 +55,7 @@ WatchLane::~WatchLane() {
   }
 }
 
-void WatchLane::Start(uint64_t id, WatchRequest request) {
+void WatchLane::Start(uint64_t id, const WatchRequest& request) {
   auto owned = std::make_unique<Transfer>(*this, id, options_);
   Transfer& transfer = *owned;
   Duration timeout = WatchTimeout(options_, request, id);

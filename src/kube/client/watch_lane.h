@@ -31,7 +31,7 @@ class WatchLane {
   WatchLane(CurlLoop& loop, Connector& connector, const HttpApiOptions& options, Sink sink);
   ~WatchLane();
 
-  void Start(uint64_t id, WatchRequest request);
+  void Start(uint64_t id, const WatchRequest& request);
   void Cancel(uint64_t id);
   // The loop has caught up: read on if the watch was paused.
   void Resume(uint64_t id);

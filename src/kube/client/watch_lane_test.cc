@@ -161,8 +161,8 @@ TEST_F(WatchTest, ErrorsOfTheServerComeWhole) {
 
 TEST_F(WatchTest, GarbageAndEndlessLinesAreUnknown) {
   options_.max_frame_bytes = 10'000;
-  for (std::string text : {std::string("<html>\n"), std::string(20'000, ' ') + "x",
-                           EventLine("ADDED", "\"" + std::string(20'000, 'x') + "\"")}) {
+  for (const std::string& text : {std::string("<html>\n"), std::string(20'000, ' ') + "x",
+                                  EventLine("ADDED", "\"" + std::string(20'000, 'x') + "\"")}) {
     Serve([text](const HttpRequest&, int) {
       return Stream([text](BodyWriter writer) {
         writer.Write(text);

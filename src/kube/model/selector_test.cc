@@ -9,7 +9,6 @@
 namespace lockstep::kube {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const Labels kLabels = {{"app", "web"}, {"tier", "7"}, {"empty", ""}, {"example.com/zone", "eu-1"}};
