@@ -19,7 +19,6 @@ namespace lockstep::kube {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::SizeIs;
 
 // One readable line for each event: "ADDED a".
