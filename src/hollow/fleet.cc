@@ -33,13 +33,17 @@ void Fleet::Start() {
   pods.on_upsert = [this](const std::string&, const std::string&, json::DocPtr pod) {
     OnPod(std::move(pod));
   };
-  pods.on_delete = [this](const std::string&, const std::string& uid, const json::DocPtr&) { OnPodGone(uid); };
+  pods.on_delete = [this](const std::string&, const std::string& uid, const json::DocPtr&) {
+    OnPodGone(uid);
+  };
   pods.on_synced = [this] { OnSynced(); };
   pod_reflector_ = std::make_unique<shell::Reflector>(
       api_, kube::kPods, shell::Reflector::Scope{options_.ns, "", "spec.nodeName!="}, std::move(pods),
       options_.reflector);
   shell::Reflector::Callbacks nodes;
-  nodes.on_upsert = [this](const std::string&, const std::string&, const json::DocPtr& node) { OnNode(*node); };
+  nodes.on_upsert = [this](const std::string&, const std::string&, const json::DocPtr& node) {
+    OnNode(*node);
+  };
   node_reflector_ = std::make_unique<shell::Reflector>(api_, kube::kNodes, shell::Reflector::Scope{},
                                                        std::move(nodes), options_.reflector);
   pod_reflector_->Start();
