@@ -21,6 +21,10 @@ if(LOCKSTEP_SANITIZE)
   target_link_libraries(pch_tests PRIVATE GTest::gmock)
 endif()
 
+configure_file(${CMAKE_SOURCE_DIR}/cmake/source_dir.cc.in ${CMAKE_BINARY_DIR}/source_dir.cc @ONLY)
+add_library(source_dir STATIC ${CMAKE_BINARY_DIR}/source_dir.cc)
+target_include_directories(source_dir PRIVATE ${CMAKE_SOURCE_DIR}/src)
+
 function(room folder)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;LIBS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
@@ -55,9 +59,8 @@ function(room folder)
     if(LOCKSTEP_SANITIZE)
       target_compile_options(${name}_test PRIVATE -O0)
     endif()
-    target_link_libraries(${name}_test PRIVATE room_${name} GTest::gmock GTest::gtest_main rapidcheck
-                          rapidcheck_gtest)
-    target_compile_definitions(${name}_test PRIVATE LOCKSTEP_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    target_link_libraries(${name}_test PRIVATE room_${name} source_dir GTest::gmock GTest::gtest_main
+                          rapidcheck rapidcheck_gtest)
     add_test(NAME ${name}_test COMMAND ${name}_test)
     # One seed for every run of ctest, so that a failure of CI is a failure everywhere; a program that is run by
     # hand draws a new one and prints it.

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/source_dir.h"
 #include "json/yaml.h"
 
 namespace lockstep::api {
@@ -94,7 +95,7 @@ TEST(PyTorchJobCrd, TakesAnyPodTemplate) {
 }
 
 std::string FileText(const std::string& path) {
-  std::ifstream file(std::string(LOCKSTEP_SOURCE_DIR) + "/" + path);
+  std::ifstream file(std::string(kSourceDir) + "/" + path);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

@@ -7,6 +7,7 @@
 
 #include "audit/report.h"
 #include "audit/testing.h"
+#include "base/source_dir.h"
 
 namespace lockstep::audit {
 
@@ -226,7 +227,7 @@ TEST(Judge, WritesAreCountedByWhoOwesThem) {
 TEST(Judge, ARecordedLogOfKubeApiserverIsUnderstood) {
   // kube-apiserver 1.34.4 with tools/kube/audit-policy.yaml: a master and a worker that fail and are cleaned
   // up.
-  std::ifstream log(LOCKSTEP_SOURCE_DIR "/tests/fuzz/corpus/log_reader/recorded.jsonl");
+  std::ifstream log(std::string(kSourceDir) + "/tests/fuzz/corpus/log_reader/recorded.jsonl");
   Record record;
   ReadCounts read = ReadLog(log, record);
   EXPECT_EQ(read.events, 26);

@@ -5,6 +5,8 @@
 
 #include <filesystem>
 
+#include "base/source_dir.h"
+
 namespace lockstep::sim {
 namespace {
 
@@ -124,7 +126,8 @@ TEST(Scenario, SaysWhereAndWhatWouldBeRight) {
 
 TEST(Scenario, EveryFileOfTheTreeIsReadable) {
   int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(LOCKSTEP_SOURCE_DIR "/tests/scenarios")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(kSourceDir) + "/tests/scenarios")) {
     if (entry.path().extension() != ".scenario") continue;
     ++count;
     Result<Scenario> scenario = LoadScenario(entry.path().string());

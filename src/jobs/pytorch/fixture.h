@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/source_dir.h"
 #include "jobs/framework.h"
 #include "json/yaml.h"
 
@@ -53,7 +54,7 @@ inline std::vector<std::string> ErrorsOf(const json::Doc& object) {
 
 // The documents of a YAML file of the tree.
 inline std::vector<json::Doc> YamlFile(const std::string& path) {
-  std::ifstream file(std::string(LOCKSTEP_SOURCE_DIR) + "/" + path);
+  std::ifstream file(std::string(kSourceDir) + "/" + path);
   EXPECT_TRUE(file.good()) << path;
   std::ostringstream text;
   text << file.rdbuf();
