@@ -204,6 +204,10 @@ GangStatus ReadStatus(Reader& read, const Doc& doc) {
   }
   status.placement = ReadPlacement(read, doc);
   status.phase_since = TimeAt(read, doc, "status", "phaseSince");
+  status.waiting_since = TimeAt(read, doc, "status", "waitingSince");
+  int64_t priority = read.Int(doc, "status", "priority").value_or(0);
+  if (priority < INT32_MIN || priority > INT32_MAX) read.Fail("status.priority", "must fit 32 bits");
+  status.priority = static_cast<int32_t>(priority);
   status.not_before = TimeAt(read, doc, "status", "notBefore");
   status.barred = ReadBarred(read, doc);
   if (const Doc* needs = read.Object(doc, "status", "needs")) {
@@ -319,6 +323,8 @@ json::Doc StatusDoc(const GangStatus& status, const std::vector<GangRole>& roles
           {"restarts", {{"policy", status.policy_restarts}, {"fault", status.fault_restarts}}},
           {"placement", PlacementDoc(status.placement)},
           {"phaseSince", TimeOrNull(status.phase_since)},
+          {"waitingSince", TimeOrNull(status.waiting_since)},
+          {"priority", CountOrNull(status.priority)},
           {"notBefore", TimeOrNull(status.not_before)},
           {"startFailures", CountOrNull(status.start_failures)},
           {"barredNodes", barred.empty() ? Doc() : std::move(barred)},

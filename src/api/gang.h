@@ -90,6 +90,9 @@ struct GangStatus {
   int64_t fault_restarts = 0;   // node and GPU faults
   std::vector<NodeSeats> placement;
   std::optional<WallTime> phase_since;
+  // When it began to wait again: after a restart or a suspension. Absent: since it was queued.
+  std::optional<WallTime> waiting_since;
+  int32_t priority = 0;                // of its pods, as admission set it; the highest of its roles
   std::optional<WallTime> not_before;  // back-off: not placed before this
   int64_t start_failures = 0;          // attempts in a row that never reached Running; drives the back-off
   std::vector<BarredNode> barred;

@@ -77,6 +77,14 @@ json::Doc StatusSchema() {
        {"needsText", Text("The same in one line, for people.")},
        {"reason", Text("Why the gang is where it is, as one stable CamelCase word.")},
        {"message", Text("The same as a sentence with the numbers that matter.")},
+       {"waitingSince",
+        Time("When the gang began to wait again, after a restart or a suspension. Absent: since it "
+             "was queued. Who has waited beyond the age limit goes first.")},
+       {"priority",
+        With(With(Int32("Priority of the gang: the highest of its pods, as admission set it. The higher "
+                        "goes first."),
+                  "minimum", INT32_MIN),
+             "maximum", INT32_MAX)},
        {"notBefore", Time("Back-off: the gang is not placed before this time.")},
        {"startFailures",
         Int64("Attempts in a row that never reached Running; the back-off grows with them.")},

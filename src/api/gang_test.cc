@@ -29,6 +29,8 @@ GangStatus BusyStatus() {
   status.placement = {{"gpu-1", {{"Master", 0, 0}, {"Worker", 0, 2}}}, {"gpu-2.rack", {{"Worker", 3, 6}}}};
   status.phase_since = At(1'767'225'700'000'001);
   status.not_before = At(1'767'225'800'000'000);
+  status.waiting_since = At(1'767'225'700'000'000);
+  status.priority = -5;
   status.start_failures = 2;
   status.barred = {{"gpu-9", At(1'767'225'900'000'000), 4, "OutOfcpu"}};
   status.needs = {{"cpu", 1500}, {"memory", 1000LL << 30}, {"nvidia.com/gpu", 8000}};
@@ -195,6 +197,9 @@ TEST(Gang, ErrorsNameTheField) {
       {"/status/placement/1", "gpu-2=Worker/0,", "status.placement[1]"},
       {"/status/phaseSince", "noon", "status.phaseSince"},
       {"/status/notBefore", 12, "status.notBefore"},
+      {"/status/waitingSince", "then", "status.waitingSince"},
+      {"/status/priority", 3'000'000'000, "status.priority"},
+      {"/status/priority", "high", "status.priority"},
       {"/status/startFailures", -1, "status.startFailures"},
       {"/status/barredNodes", 1, "status.barredNodes"},
       {"/status/barredNodes/0/node", nullptr, "status.barredNodes[0].node"},

@@ -23,6 +23,7 @@ namespace {
 struct Flags {
   std::string kubeconfig, context, ns, lease_namespace = "lockstep-system";
   bool leader_elect = false;
+  std::string age_limit = "30m";
   std::string log_format = "json", log_level = "info";
   std::string health_address, metrics_address;
 };
@@ -85,12 +86,18 @@ int RunOperator(const Flags& flags) {
     std::fprintf(stderr, "lockstep operator: %s\n", config.error().message.c_str());
     return 1;
   }
+  Result<Duration> age_limit = ParseDuration(flags.age_limit);
+  if (!age_limit.ok()) {
+    std::fprintf(stderr, "lockstep operator: --age-limit: %s\n", age_limit.error().message.c_str());
+    return 1;
+  }
   RealLoop loop;
   kube::HttpApiOptions client;
   client.connections = 64;             // as many as the executor has writes in flight
   client.retry.max_write_retries = 0;  // the engine tries again, after the lease was asked
   kube::HttpApi api(loop, *config, client);
   shell::OperatorOptions options;
+  options.settings.age_limit = *age_limit;
   options.ns = flags.ns;
   options.identity = Identity();
   if (flags.leader_elect) {
@@ -147,6 +154,11 @@ void AddOperatorCommand(CLI::App& app, Run& run) {
                     "work only while holding the Lease lockstep-operator");
   command->add_option("--lease-namespace", flags->lease_namespace, "namespace of the Lease; it must exist")
       ->check(NamespaceFault)
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--age-limit", flags->age_limit,
+          "a gang that has waited this long goes before all younger ones and blocks them until it starts")
       ->capture_default_str();
   command->add_option(
       "--health-address", flags->health_address,

@@ -263,6 +263,16 @@ std::optional<WallTime> GangState::queued_at() const {
   return assumed_queued_at;
 }
 
+int32_t GangState::priority() const {
+  int32_t highest = INT32_MIN;
+  for (const RoleState& role : roles) highest = std::max(highest, role.priority);
+  return roles.empty() ? 0 : highest;
+}
+
+std::optional<WallTime> GangState::waiting_since() const {
+  return status().waiting_since ? status().waiting_since : queued_at();
+}
+
 bool GangState::waiting() const {
   if (job == nullptr || job->job() == nullptr || !job->job()->ours() || job->meta.deleted_at || !queued_at())
     return false;
@@ -364,18 +374,17 @@ void RefreshHeld(World& world, GangState& gang) {
 }
 
 void RefreshQueue(World& world, GangState& gang) {
-  auto since = world.waiting_since.find(gang.key);
-  bool listed = since != world.waiting_since.end();
-  bool waits = gang.waiting();
-  if (listed && (!waits || since->second != *gang.queued_at())) {
-    world.waiting.erase({since->second, gang.key});
-    world.waiting_since.erase(since);
-    listed = false;
+  if (!gang.waiting()) {
+    gang.aged = false;
+    return world.waiting.Remove(gang.key);
   }
-  if (waits && !listed) {
-    world.waiting.insert({*gang.queued_at(), gang.key});
-    world.waiting_since.emplace(gang.key, *gang.queued_at());
-  }
+  Waiting::Kind kind;
+  const jobs::Job& job = *gang.job->job();
+  for (size_t role = 0; role < gang.roles.size(); ++role)
+    kind.emplace_back(gang.roles[role].pod_class, job.roles[role].replicas);
+  // The aged are in the order in which they began to wait, the young in the order in which they were queued.
+  WallTime since = gang.aged ? *gang.waiting_since() : *gang.queued_at();
+  world.waiting.Put({!gang.aged, gang.priority(), since, gang.key}, std::move(kind));
 }
 
 }  // namespace lockstep::cluster

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "cluster/action.h"
 #include "cluster/nodes.h"
+#include "cluster/waiting.h"
 #include "jobs/framework.h"
 #include "kube/model/pod.h"
 
@@ -57,6 +58,7 @@ struct TemplateCheck {
   // Losing this costs one dry run per template.
   bool in_flight = false;
   std::optional<kube::PodNeed> need;  // as admission left the pod
+  int32_t priority = 0;               // the same
   std::optional<kube::Status> refusal;
   MonoTime valid_until{};  // asked again after this
   int32_t failures = 0;
@@ -72,6 +74,7 @@ struct Hold {
 struct RoleState {
   ClassId pod_class = 0;
   kube::PodNeed need;
+  int32_t priority = 0;   // spec.priority of its pods
   std::string check_key;  // of World::checks
   bool checked = false;   // `need` is what admission left, not only what the user wrote
 };
@@ -96,6 +99,8 @@ struct GangState {
 
   // Derived from the job and the checks.
   std::vector<RoleState> roles;
+  // Derived: it has waited beyond the age limit and goes before all that have not.
+  bool aged = false;
   // Derived: what this gang's seats and pods hold, as told to Nodes.
   std::vector<Hold> held;
 
@@ -120,12 +125,23 @@ struct GangState {
   const api::GangStatus& status() const;
   uint64_t gang_version() const;
   std::optional<WallTime> queued_at() const;
+  int32_t priority() const;  // the highest of its roles
+  // Since when it waits: since it was queued, or since it lost its seats.
+  std::optional<WallTime> waiting_since() const;
   bool waiting() const;    // wants seats: has a place in the queue, no placement, and a live valid job
   bool has_seats() const;  // Placing, Starting or Running
 };
 
+// What an administrator may set.
+struct Settings {
+  // A gang that has waited this long goes before all younger ones and blocks them until it starts.
+  Duration age_limit = minutes(30);
+};
+
 // Everything the engine knows: a plain value. Copy it to ask "what if".
 struct World {
+  Settings settings;
+
   // Observed.
   Nodes nodes;
   std::unordered_map<std::string, PodPtr> pods;  // "ns/name"
@@ -153,18 +169,13 @@ struct World {
   std::set<std::pair<MonoTime, std::string>> wakes;  // gangs to look at again
 
   // The gangs that want seats, in queue order.
-  struct QueueKey {
-    WallTime queued_at;
-    std::string gang;
-    friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
-  };
-  std::set<QueueKey> waiting;
+  Waiting waiting;
+  // The gang that others wait for although they would fit, as of the last step: aged, or restarting. Or "".
+  std::string goes_first;
   // Where the last step stopped explaining; the state of nodes that the last whole pass over the queue, and
   // the one under way, began with.
   QueueKey explained_up_to;
   uint64_t explained_generation = 0, explaining_generation = 0;
-  // The wall time the key of a waiting gang was made with.
-  std::map<std::string, WallTime> waiting_since;
 
   void Occupy(const std::string& node, ClassId pod_class, Tenure tenure = Tenure::kPod);
   void Release(const std::string& node, ClassId pod_class, Tenure tenure = Tenure::kPod);

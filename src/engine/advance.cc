@@ -111,6 +111,7 @@ void Restart(Draft& draft, GangState& gang, const Members& members, size_t faile
     return;
   }
   next.phase = GangPhase::kRestarting;
+  next.waiting_since = draft.now.wall;
   ++next.policy_restarts;
   next.placement.clear();
   next.reason = {"Restarting", role + " " + why};
@@ -312,6 +313,7 @@ bool AdoptPods(Draft& draft, GangState& gang) {
   next.phase = whole ? GangPhase::kPlacing : GangPhase::kQueued;
   if (!whole) next.placement.clear();
   next.needs = TotalNeed(gang);
+  next.priority = gang.priority();
   next.reason = {"Adopted", "the Gang was deleted and made anew from the pods of attempt " +
                                 std::to_string(next.attempt)};
   if (!gang.gang->unreadable.empty())
@@ -321,9 +323,26 @@ bool AdoptPods(Draft& draft, GangState& gang) {
   return true;
 }
 
+// A suspended gang does not grow older, and a resumed one begins to wait.
+void Age(Draft& draft, GangState& gang) {
+  bool suspended = gang.job->job()->run_policy.suspend;
+  WallTime due = *gang.waiting_since() + draft.world.settings.age_limit;
+  gang.aged = !suspended && draft.now.wall >= due;
+  if (!suspended && !gang.aged) draft.WakeAt(due, gang);
+}
+
+bool Resume(Draft& draft, GangState& gang) {
+  if (gang.status().reason.code != "Suspended" || gang.job->job()->run_policy.suspend) return false;
+  GangStatus next = gang.status();
+  next.waiting_since = draft.now.wall;
+  next.reason = {"Resumed", "the job is resumed"};
+  return draft.WriteGang(gang, std::move(next));
+}
+
 void AdvanceWaiting(Draft& draft, GangState& gang) {
   const jobs::Job& job = *gang.job->job();
-  if (gang.assumed || AdoptPods(draft, gang)) return;
+  if (gang.assumed || AdoptPods(draft, gang) || Resume(draft, gang)) return;
+  Age(draft, gang);
   RemoveStalePods(draft, gang);
   if (gang.status().not_before && *gang.status().not_before > draft.now.wall) {
     draft.WakeAt(*gang.status().not_before, gang);

@@ -86,6 +86,8 @@ void AfterCheck(Draft& draft, GangState& gang, const Action& action, const Actio
     check.valid_until = draft.now.mono + kCheckValid;
     if (need.ok()) {
       check.need = *need;
+      int64_t priority = json::GetInt(*done.object, "spec.priority");
+      check.priority = static_cast<int32_t>(std::clamp<int64_t>(priority, INT32_MIN, INT32_MAX));
     } else {
       check.refusal = kube::ErrorStatus(422, "Invalid", need.error().message);
     }

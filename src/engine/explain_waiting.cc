@@ -33,6 +33,16 @@ std::vector<explain::Holder> Holders(const World& world, const std::string& reso
   return holders;
 }
 
+// Who keeps a gang that would fit from its seats.
+std::string FirstText(const World& world) {
+  auto first = world.gangs.find(world.goes_first);
+  if (first == world.gangs.end()) return "jobs that came earlier are placed first";
+  const std::string& name = first->second.job_name;
+  if (first->second.aged) return name + " has waited longest and is placed first";
+  return name + (IsRestarting(first->second) ? " restarts and is placed first"
+                                             : " came earlier and is placed first");
+}
+
 // One answer per distinct need in a step: a hundred alike jobs wait for the same reason.
 class Reasons {
  public:
@@ -66,8 +76,7 @@ class Reasons {
     }
     auto placed = gang::Place(world.nodes, need, barred);
     const auto* no_fit = std::get_if<gang::NoFit>(&placed);
-    if (no_fit == nullptr)
-      return {"WaitingItsTurn", "would fit now; jobs that came earlier are placed first"};
+    if (no_fit == nullptr) return {"WaitingItsTurn", "would fit now; " + FirstText(draft_.world)};
     std::vector<explain::Holder> holders;
     if (no_fit->shortest) holders = Holders(world, no_fit->shortest->resource);
     return explain::ExplainNoFit(*no_fit, holders);
@@ -85,6 +94,7 @@ void Explain(Draft& draft, GangState& gang, const api::GangReason& reason) {
     api::GangStatus next = gang.status();
     next.reason = reason;
     next.needs = TotalNeed(gang);
+    next.priority = gang.priority();
     if (!draft.WriteGang(gang, std::move(next))) return;
     gang.reason_written = draft.now.mono;
     if (new_code)
@@ -116,13 +126,13 @@ void ExplainWaiting(Draft& draft) {
     if (reason.code != "Checking") Explain(draft, gang, reason);  // a check lasts milliseconds
   };
   for (const std::string& key : draft.advanced) {
-    if (world.waiting_since.contains(key)) explain(world.gangs.at(key));
+    if (world.waiting.Contains(key)) explain(world.gangs.at(key));
   }
-  auto next = world.waiting.upper_bound(world.explained_up_to);
+  auto next = world.waiting.all().upper_bound(world.explained_up_to);
   size_t looks = std::min(kReasonsPerStep, world.waiting.size());
   for (size_t i = 0; i < looks; ++i, ++next) {
-    if (next == world.waiting.end()) {
-      next = world.waiting.begin();
+    if (next == world.waiting.all().end()) {
+      next = world.waiting.all().begin();
       world.explained_generation = world.explaining_generation;  // one whole pass is done
       world.explaining_generation = world.nodes.generation();
     }

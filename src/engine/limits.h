@@ -24,6 +24,9 @@ inline constexpr Duration kLongestBar = minutes(10);
 inline constexpr Duration kFirstRetry = milliseconds(100);
 inline constexpr Duration kLongestRetry = seconds(5);
 
+// A restarting gang keeps its turn at least this long while its old pods end; then others may pass.
+inline constexpr Duration kTurnKept = kUsualEnd;
+
 // How long the dry run of a template is believed.
 inline constexpr Duration kCheckValid = minutes(5);
 inline constexpr Duration kRefusalValid = seconds(10);

@@ -36,6 +36,7 @@ void WritePlacement(Draft& draft, GangState& gang, const gang::Placement& placem
   ++next.attempt;
   next.placement = Record(draft.world, gang, placement);
   next.needs = TotalNeed(gang);
+  next.priority = gang.priority();
   next.phase_since = draft.now.wall;
   next.reason = {"Placing", "all " + std::to_string(gang.job->job()->pods()) + " pods have seats on " +
                                 std::to_string(next.placement.size()) +
@@ -108,24 +109,60 @@ std::vector<cluster::NodeId> BarredNow(const World& world, const GangState& gang
   return barred;
 }
 
+namespace {
+
+// What one look at a gang means for those behind it.
+enum class Outcome {
+  kNext,     // it has seats now, or passes its turn: the next of its kind may try
+  kNoSeats,  // none of its kind finds seats in this step
+  kFirst,    // it goes first: nobody behind it may take a seat
+};
+
+// A restart keeps its turn while its old pods end, but not for ever behind one that never does.
+bool KeepsItsTurn(const GangState& gang, Now now) {
+  return gang.aged ||
+         (IsRestarting(gang) && now.wall < gang.status().phase_since.value_or(now.wall) + kTurnKept);
+}
+
+Outcome TryToPlace(Draft& draft, GangState& gang) {
+  World& world = draft.world;
+  Turn turn = TurnOf(world, gang, draft.now);
+  if (turn == Turn::kPasses) return Outcome::kNext;
+  gang::Need need = NeedOf(gang);
+  std::vector<cluster::NodeId> barred = BarredNow(world, gang, draft.now);
+  if (!gang::Fits(world.nodes, need, barred)) {
+    if (!gang::IsPossible(world.nodes, need)) return Outcome::kNoSeats;
+    if (KeepsItsTurn(gang, draft.now)) return Outcome::kFirst;
+    return barred.empty() ? Outcome::kNoSeats : Outcome::kNext;
+  }
+  // Its turn comes with an answer that is on its way; nobody overtakes it meanwhile.
+  if (turn == Turn::kComes || world.InFlight(GangObjectKey(gang))) return Outcome::kFirst;
+  std::variant<gang::Placement, gang::NoFit> placed = gang::Place(world.nodes, need, barred);
+  if (const auto* placement = std::get_if<gang::Placement>(&placed)) WritePlacement(draft, gang, *placement);
+  return Outcome::kNext;
+}
+
+}  // namespace
+
 void PlaceGangs(Draft& draft) {
   World& world = draft.world;
-  for (auto next = world.waiting.begin(); next != world.waiting.end();) {
-    GangState& gang = world.gangs.at(next->gang);
-    ++next;  // a placed gang leaves the queue
-    Turn turn = TurnOf(world, gang, draft.now);
-    if (turn == Turn::kPasses) continue;
-    gang::Need need = NeedOf(gang);
-    std::vector<cluster::NodeId> barred = BarredNow(world, gang, draft.now);
-    if (!gang::Fits(world.nodes, need, barred)) {
-      if (!gang::IsPossible(world.nodes, need)) continue;
+  world.goes_first.clear();
+  // The first of each kind, in the order of the queue. A gang that is placed leaves the queue: what comes
+  // next of its kind is looked up by key.
+  std::map<cluster::QueueKey, cluster::Waiting::Kind> heads;
+  for (const auto& [kind, gangs] : world.waiting.by_kind()) heads.emplace(*gangs.begin(), kind);
+  while (!heads.empty()) {
+    auto head = heads.extract(heads.begin());
+    Outcome outcome = TryToPlace(draft, world.gangs.at(head.key().gang));
+    if (outcome == Outcome::kFirst) {
+      world.goes_first = head.key().gang;
       return;
     }
-    // Its turn comes with an answer that is on its way; nobody overtakes it meanwhile.
-    if (turn == Turn::kComes || world.InFlight(GangObjectKey(gang))) return;
-    std::variant<gang::Placement, gang::NoFit> placed = gang::Place(world.nodes, need, barred);
-    if (const auto* placement = std::get_if<gang::Placement>(&placed))
-      WritePlacement(draft, gang, *placement);
+    if (outcome == Outcome::kNoSeats) continue;
+    auto alike = world.waiting.by_kind().find(head.mapped());
+    if (alike == world.waiting.by_kind().end()) continue;
+    auto next = alike->second.upper_bound(head.key());
+    if (next != alike->second.end()) heads.emplace(*next, alike->first);
   }
 }
 

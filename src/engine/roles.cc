@@ -53,6 +53,7 @@ void AdoptCheck(Draft& draft, GangState& gang, RoleState& role) {
   const TemplateCheck& check = found->second;
   role.checked = check.need.has_value() || (!check.refusal && check.failures >= kUnansweredChecks);
   if (!check.need) return;
+  role.priority = check.priority;
   kube::PodNeed need = *check.need;
   need.nodes.node = role.need.nodes.node;
   if (need == role.need) return;

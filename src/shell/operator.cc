@@ -14,7 +14,9 @@ Operator::Operator(kube::Api& api, OperatorOptions options, Observer* observer)
       options_(std::move(options)),
       observer_(observer == nullptr ? &quiet_ : observer),
       pulse_(api),
-      wake_(api.loop()) {}
+      wake_(api.loop()) {
+  world_.settings = options_.settings;
+}
 
 Operator::~Operator() { *alive_ = false; }
 
@@ -86,6 +88,7 @@ void Operator::BecomeLeader() {
   // What a standby followed may be behind what the last leader wrote: begin with a fresh list of everything.
   if (options_.leader) {
     world_ = {};
+    world_.settings = options_.settings;
     events_.clear();
     MakeReflectors();
   }
@@ -119,6 +122,7 @@ void Operator::BecomeStandby() {
   leading_ = false;
   executor_.reset();
   world_ = {};
+  world_.settings = options_.settings;
   events_.clear();
   wake_.Stop();
   MakeReflectors();

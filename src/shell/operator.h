@@ -26,8 +26,9 @@ class Observer {
 struct OperatorOptions {
   std::string ns;                       // watch one namespace only; empty: all
   std::optional<LeaderOptions> leader;  // elect a leader; else this process always leads
-  size_t width = 64;                    // writes in flight
-  Duration stale_after = seconds(20);   // a copy that the API server has refused to renew this long is stale
+  cluster::Settings settings;
+  size_t width = 64;                   // writes in flight
+  Duration stale_after = seconds(20);  // a copy that the API server has refused to renew this long is stale
   std::string identity = "lockstep";
 };
 

@@ -1,6 +1,7 @@
 #include "sim/invariants.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "engine/limits.h"
 
@@ -139,7 +140,7 @@ void Invariants::Look() {
     CheckReason(job, gang);
   }
   CheckLeftovers();
-  CheckFirstInQueue();
+  CheckQueue();
   EndLook();
 }
 
@@ -247,31 +248,63 @@ std::vector<const kube::Node*> Invariants::NodesFor(const api::Gang& gang) const
   return nodes;
 }
 
-// 3. The first gang that may start and fits, starts.
-void Invariants::CheckFirstInQueue() {
-  std::vector<std::pair<WallTime, const SeenJob*>> queue;
+namespace {
+
+// The order of the queue, told from the record alone: (not aged, -priority, since, name).
+struct Place {
+  bool young = true;
+  int64_t below = 0;
+  WallTime since;
+  const SeenJob* job = nullptr;
+  bool restarting = false;
+};
+
+Place PlaceOf(const SeenJob& job, const api::Gang& gang, WallTime now, Duration age_limit) {
+  WallTime since = gang.status.waiting_since.value_or(gang.spec.queued_at);
+  Place place{.since = gang.spec.queued_at, .job = &job};
+  place.restarting = gang.status.phase == GangPhase::kRestarting || gang.status.reason.code == "Restarting";
+  place.young = job.suspended || now < since + age_limit;
+  if (place.young) {
+    place.below = -int64_t{gang.status.priority};
+  } else {
+    place.since = since;
+  }
+  return place;
+}
+
+}  // namespace
+
+// 3. Whoever may start and fits, starts; unless somebody before him has waited beyond the age limit, or
+// restarts.
+void Invariants::CheckQueue() {
+  WallTime now = loop_.now().wall;
+  std::vector<Place> queue;
   for (const auto& [key, job] : picture_.jobs) {
     const api::Gang* gang = picture_.GangOf(job);
-    if (gang == nullptr || job.finished() || job.meta.deleted_at || !Waits(gang->status.phase)) continue;
-    queue.emplace_back(gang->spec.queued_at, &job);
+    if (gang == nullptr || job.finished() || job.meta.deleted_at || !job.ours) continue;
+    if (!Waits(gang->status.phase) && gang->status.phase != GangPhase::kRestarting) continue;
+    queue.push_back(PlaceOf(job, *gang, now, options_.age_limit));
   }
-  std::sort(queue.begin(), queue.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(queue.begin(), queue.end(), [](const Place& a, const Place& b) {
+    return std::tuple(a.young, a.below, a.since, a.job->meta.key()) <
+           std::tuple(b.young, b.below, b.since, b.job->meta.key());
+  });
   std::optional<std::map<std::string, Taken>> taken;
-  for (const auto& [queued_at, job] : queue) {
-    const api::Gang* gang = picture_.GangOf(*job);
-    const std::vector<RoleAsk>& asks = job->asks;
+  for (const Place& place : queue) {
+    const SeenJob& job = *place.job;
+    const api::Gang* gang = picture_.GangOf(job);
     const std::string& code = gang->status.reason.code;
-    if (asks.empty() || job->suspended || code == "AdmissionRefused" || code == "Unsupported") continue;
-    bool backs_off = gang->status.not_before && *gang->status.not_before > loop_.now().wall;
-    if (backs_off || !picture_.PodsOf(job->meta.key()).empty()) continue;
-    if (Impossible(asks)) continue;
-    if (!taken) taken = TakenByNode(picture_);
-    if (SurelyFits(NodesFor(*gang), &*taken, asks)) {
-      Wrong(3, job->meta.key() + std::to_string(gang->status.attempt),
-            "the gang of " + job->meta.key() + " is first, would fit and is not placed (" + code + ")",
+    if (job.asks.empty() || job.suspended || code == "AdmissionRefused" || code == "Unsupported") continue;
+    bool backs_off = gang->status.not_before && *gang->status.not_before > now;
+    if (backs_off || Impossible(job.asks)) continue;
+    bool old_pods = !picture_.PodsOf(job.meta.key()).empty();
+    if (!old_pods && !taken) taken = TakenByNode(picture_);
+    if (!old_pods && SurelyFits(NodesFor(*gang), &*taken, job.asks)) {
+      Wrong(3, job.meta.key() + std::to_string(gang->status.attempt),
+            "the gang of " + job.meta.key() + " may start, would fit and is not placed (" + code + ")",
             options_.patience);
     }
-    return;
+    if (!place.young || place.restarting) return;
   }
 }
 

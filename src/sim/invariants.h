@@ -19,6 +19,8 @@ struct InvariantOptions {
   Duration patience = seconds(2);
   // The same after a crash or a fault: back-offs of reflectors and writes are part of the behaviour.
   Duration patience_after_trouble = seconds(60);
+  // As the operator has it.
+  Duration age_limit = minutes(30);
 };
 
 // What must always hold (DESIGN: what must always hold, 1 to 3 and 5 to 7), judged by what the API server
@@ -54,7 +56,7 @@ class Invariants {
   void CheckParts(const SeenJob& job, const api::Gang* gang);
   void CheckReason(const SeenJob& job, const api::Gang* gang);
   void CheckLeftovers();
-  void CheckFirstInQueue();
+  void CheckQueue();
   bool Impossible(const std::vector<RoleAsk>& asks) const;
   std::vector<const kube::Node*> NodesFor(const api::Gang& gang) const;
   bool Excused(const std::string& node) const;

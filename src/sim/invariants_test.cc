@@ -106,7 +106,7 @@ TEST_F(InvariantsTest, SeatsOnRecordAreTaken) {
               HasSubstr("the seats of gang default/pytorchjob-b on node-0 need more nvidia.com/gpu"));
 }
 
-TEST_F(InvariantsTest, TheFirstThatFitsStarts) {
+TEST_F(InvariantsTest, WhoeverFitsStarts) {
   build.Job("a", 4, {"Placed=False"});
   build.Gang("a", 4, Queued({"InsufficientResources", "needs 4"}));
   build.ForeignPod("other", "node-0");
@@ -116,15 +116,38 @@ TEST_F(InvariantsTest, TheFirstThatFitsStarts) {
   build.Gone(kube::kPods, "other");
   LookFor(seconds(5));
   EXPECT_THAT(Violation(),
-              HasSubstr("invariant 3: the gang of default/a is first, would fit and is not placed"));
+              HasSubstr("invariant 3: the gang of default/a may start, would fit and is not placed"));
 }
 
-TEST_F(InvariantsTest, NobodyBehindTheFirstIsMissed) {
+TEST_F(InvariantsTest, ASmallOneBehindALargeOneIsMissed) {
   build.Job("large", 4, {"Placed=False"});
   build.Gang("large", 4, Queued({"InsufficientResources", "needs 4"}), seconds(1));
   build.Job("small", 1, {"Placed=False"});
   build.Gang("small", 1, Queued({"WaitingItsTurn", "would fit"}), seconds(2));
   build.ForeignPod("other", "node-0");
+
+  LookFor(seconds(30));
+  EXPECT_THAT(Violation(), HasSubstr("the gang of default/small may start, would fit and is not placed"));
+}
+
+TEST_F(InvariantsTest, NobodyIsMissedBehindOneThatRestarts) {
+  build.Job("large", 4, {"Placed=False"});
+  build.Gang("large", 4, Queued({"Restarting", "Worker replica(s) failed."}), seconds(1));
+  build.Job("small", 1, {"Placed=False"});
+  build.Gang("small", 1, Queued({"WaitingItsTurn", "would fit"}), seconds(2));
+  build.ForeignPod("other", "node-0");
+
+  LookFor(seconds(30));
+  EXPECT_EQ(Violation(), "");
+}
+
+TEST_F(InvariantsTest, NobodyIsMissedBehindOneThatHasWaitedTooLong) {
+  build.Job("large", 4, {"Placed=False"});
+  build.Gang("large", 4, Queued({"InsufficientResources", "needs 4"}), seconds(1));
+  build.ForeignPod("other", "node-0");
+  LookFor(minutes(31));
+  build.Job("small", 1, {"Placed=False"});
+  build.Gang("small", 1, Queued({"WaitingItsTurn", "would fit"}), seconds(1) + minutes(31));
 
   LookFor(seconds(30));
   EXPECT_EQ(Violation(), "");

@@ -86,7 +86,7 @@ Map Over(Map all, const Map& own) {
 struct RoleOptions {
   kube::Resources resources;
   kube::Labels programme;
-  std::optional<std::string> restart, port;
+  std::optional<std::string> restart, port, priority;
   json::Doc places = json::Doc::object();
 };
 
@@ -100,6 +100,7 @@ Result<RoleOptions> TakeRole(Words& words, const std::string& prefix) {
   role.programme = *programme;
   role.restart = words.TakeOption(prefix + "restart");
   role.port = words.TakeOption(prefix + "port");
+  role.priority = words.TakeOption(prefix + "priority");
   if (Outcome error = TakePlaces(words, prefix, role.places)) return *error;
   return role;
 }
@@ -107,6 +108,7 @@ Result<RoleOptions> TakeRole(Words& words, const std::string& prefix) {
 json::Doc Role(int64_t replicas, const RoleOptions& all, const RoleOptions& own) {
   json::Doc spec = all.places;
   for (const auto& [key, value] : own.places.items()) spec[key] = value;
+  if (auto priority = own.priority ? own.priority : all.priority) spec["priorityClassName"] = *priority;
   json::Doc container = Container("pytorch", Over(all.resources, own.resources));
   if (std::optional<std::string> port = own.port ? own.port : all.port) {
     int number = std::atoi(port->c_str());
