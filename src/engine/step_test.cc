@@ -11,8 +11,10 @@ using api::GangPhase;
 using cluster::Action;
 using cluster::ActionKind;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using testing::HandDriven;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -243,6 +245,45 @@ TEST(Step, SomebodyWhoWritesAgainstUsSlowsUsDown) {
   }
   EXPECT_GT(writes, 3);
   EXPECT_LT(writes, 30) << "in ten seconds";
+}
+
+// The gangs whose placement the engine records, in order, while nobody ever ends.
+std::vector<std::string> PlacedInOrder(HandDriven& engine) {
+  std::vector<std::string> placed;
+  while (std::optional<Action> write = engine.RunUntil(ActionKind::kWriteGang)) {
+    if (write->request.body.find("\"phase\":\"Placing\"") != std::string::npos)
+      placed.push_back(write->gang.substr(write->gang.rfind('/') + 1));
+    engine.Applied(*write);
+  }
+  return placed;
+}
+
+TEST(Step, AGangThatFitsGoesAheadOfOneThatDoesNot) {
+  HandDriven engine;
+  engine.Nodes(4, 1);
+  engine.Job("a", 2);
+  engine.Settle();
+  engine.Job("large", 4);
+  engine.Job("small", 2);
+  EXPECT_THAT(PlacedInOrder(engine), ElementsAre("small"));
+  EXPECT_THAT(engine.Gang("large").status().reason.message, HasSubstr("needs 4 nvidia.com/gpu"));
+}
+
+TEST(Step, AGangThatHasWaitedTooLongLetsNobodyBy) {
+  HandDriven engine;
+  engine.Nodes(4, 1);
+  engine.Job("a", 2);
+  engine.Settle();
+  engine.Job("large", 4);
+  engine.Settle();
+  engine.now.mono += minutes(31);
+  engine.now.wall += minutes(31);
+  engine.Settle();
+  EXPECT_TRUE(engine.Gang("large").aged);
+  engine.Job("small", 2);
+  EXPECT_THAT(PlacedInOrder(engine), IsEmpty());
+  EXPECT_EQ(engine.Gang("small").status().reason.message,
+            "would fit now; large has waited longest and is placed first");
 }
 
 }  // namespace
