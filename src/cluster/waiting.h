@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "cluster/pod_class.h"
+#include "cluster/load.h"
 
 namespace lockstep::cluster {
 

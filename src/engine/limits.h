@@ -24,9 +24,6 @@ inline constexpr Duration kLongestBar = minutes(10);
 inline constexpr Duration kFirstRetry = milliseconds(100);
 inline constexpr Duration kLongestRetry = seconds(5);
 
-// A restarting gang keeps its turn at least this long while its old pods end; then others may pass.
-inline constexpr Duration kTurnKept = kUsualEnd;
-
 // How long the dry run of a template is believed.
 inline constexpr Duration kCheckValid = minutes(5);
 inline constexpr Duration kRefusalValid = seconds(10);
@@ -36,6 +33,9 @@ inline constexpr int kUnansweredChecks = 3;
 
 // A restart whose old pods are still there after this long says which: the default grace period and a little.
 inline constexpr Duration kUsualEnd = seconds(40);
+
+// A restarting gang keeps its turn at least this long while its old pods end; then others may pass.
+inline constexpr Duration kTurnKept = kUsualEnd;
 
 // Replica counts alone are written at most this often.
 inline constexpr Duration kCountsInterval = seconds(1);

@@ -18,9 +18,12 @@ std::optional<api::GangReason> HeldBack(const cluster::World& world, const clust
 // Nodes that refused this gang and are barred for it still.
 std::vector<cluster::NodeId> BarredNow(const cluster::World& world, const cluster::GangState& gang, Now now);
 
-// Walks the queue in order and writes down a placement for each gang that fits whole. Stops at the first gang
-// that may start and does not fit: nobody overtakes it, so it starts when what it waits for is free. Gangs
-// that are held back, or impossible on this cluster even when empty, stop nobody.
+// It comes back from a restart and keeps its turn meanwhile.
+bool IsRestarting(const cluster::GangState& gang);
+
+// Walks the queue in order and writes down a placement for each gang that fits whole. One that does not fit
+// lets those behind it pass, unless it has waited beyond the age limit or restarts: then the walk ends with it
+// (World::goes_first). Gangs that are held back, or impossible on this cluster even when empty, stop nobody.
 void PlaceGangs(Draft& draft);
 
 }  // namespace lockstep::engine
