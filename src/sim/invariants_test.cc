@@ -142,12 +142,13 @@ TEST_F(InvariantsTest, NobodyIsMissedBehindOneThatRestarts) {
 }
 
 TEST_F(InvariantsTest, NobodyIsMissedBehindOneThatHasWaitedTooLong) {
+  api::GangStatus aged = Queued({"InsufficientResources", "needs 4"});
+  aged.waiting_since = loop.now().wall - minutes(31);
   build.Job("large", 4, {"Placed=False"});
-  build.Gang("large", 4, Queued({"InsufficientResources", "needs 4"}), seconds(1));
-  build.ForeignPod("other", "node-0");
-  LookFor(minutes(31));
+  build.Gang("large", 4, aged, seconds(2));
   build.Job("small", 1, {"Placed=False"});
-  build.Gang("small", 1, Queued({"WaitingItsTurn", "would fit"}), seconds(1) + minutes(31));
+  build.Gang("small", 1, Queued({"WaitingItsTurn", "would fit"}), seconds(1));
+  build.ForeignPod("other", "node-0");
 
   LookFor(seconds(30));
   EXPECT_EQ(Violation(), "");
