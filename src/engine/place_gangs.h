@@ -22,8 +22,9 @@ std::vector<cluster::NodeId> BarredNow(const cluster::World& world, const cluste
 bool IsRestarting(const cluster::GangState& gang);
 
 // Walks the queue in order and writes down a placement for each gang that fits whole. One that does not fit
-// lets those behind it pass, unless it has waited beyond the age limit or restarts: then the walk ends with it
-// (World::goes_first). Gangs that are held back, or impossible on this cluster even when empty, stop nobody.
+// lets those behind it pass, unless it has waited beyond the age limit or restarts: then the walk ends with
+// it (World::goes_first). Gangs that are held back, or impossible on this cluster even when empty, stop
+// nobody.
 void PlaceGangs(Draft& draft);
 
 }  // namespace lockstep::engine
