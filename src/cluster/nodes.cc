@@ -78,6 +78,7 @@ void Nodes::Remove(std::string_view name) {
     load.occupants[*id].clear();
     std::fill_n(load.used.begin() + static_cast<ptrdiff_t>(*id * columns_.size()), columns_.size(), 0);
   }
+  residents_.Clear(*id);
   slots_[*id].facts = nullptr;
   free_slots_.push_back(*id);
   Changed(*id);
@@ -102,6 +103,7 @@ NodeId Nodes::NewSlot(const std::string& name) {
       load.used.resize(slots_.size() * columns_.size());
       load.occupants.resize(slots_.size());
     }
+    residents_.Resize(slots_.size());
   }
   auto place = std::ranges::lower_bound(
       by_name_, name, {}, [&](NodeId other) -> const std::string& { return slots_[other].facts->name; });
@@ -172,6 +174,11 @@ void Nodes::Changed(NodeId node) {
 }
 
 ClassId Nodes::Class(const kube::PodNeed& need) {
+  if (!need.rules.empty()) {
+    kube::PodNeed plain = need;
+    plain.rules = {};
+    return Class(plain);
+  }
   uint64_t hash = HashOf(need);
   auto [first, last] = classes_by_hash_.equal_range(hash);
   for (; first != last; ++first) {
@@ -256,19 +263,25 @@ void Nodes::Subtract(View view, NodeId node, ClassId pod_class, int32_t pods) {
   at.log.Note(node, slots_.size());
 }
 
-void Nodes::Occupy(NodeId node, ClassId pod_class, int32_t pods, Tenure tenure) {
+void Nodes::Occupy(NodeId node, ClassId pod_class, int32_t pods, Tenure tenure, const PodIdentityPtr& who,
+                   bool leaving) {
   Add(View::kNow, node, pod_class, pods);
+  if (who) residents_.Add(static_cast<size_t>(View::kNow), node, who, leaving, pods);
   ++load(View::kNow).generation;
   if (tenure != Tenure::kDaemon) return;
   Add(View::kEmpty, node, pod_class, pods);
+  if (who) residents_.Add(static_cast<size_t>(View::kEmpty), node, who, leaving, pods);
   ++load(View::kEmpty).generation;
 }
 
-void Nodes::Release(NodeId node, ClassId pod_class, int32_t pods, Tenure tenure) {
+void Nodes::Release(NodeId node, ClassId pod_class, int32_t pods, Tenure tenure, const PodIdentityPtr& who,
+                    bool leaving) {
   Subtract(View::kNow, node, pod_class, pods);
+  if (who) residents_.Subtract(static_cast<size_t>(View::kNow), node, who, leaving, pods);
   ++load(View::kNow).generation;
   if (tenure != Tenure::kDaemon) return;
   Subtract(View::kEmpty, node, pod_class, pods);
+  if (who) residents_.Subtract(static_cast<size_t>(View::kEmpty), node, who, leaving, pods);
   ++load(View::kEmpty).generation;
 }
 

@@ -10,10 +10,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cluster/domains.h"
 #include "cluster/load.h"
 #include "cluster/node_facts.h"
 #include "cluster/pod_class.h"
 #include "cluster/requests.h"
+#include "cluster/residents.h"
 #include "cluster/seat_index.h"
 #include "kube/model/node.h"
 #include "kube/model/pod.h"
@@ -47,6 +49,7 @@ class Nodes {
   // Every node, in order of name.
   const std::vector<NodeId>& ByName() const { return by_name_; }
 
+  // Its rules about other pods are left out; see PodIdentity.
   ClassId Class(const kube::PodNeed& need);
   // The class for a pod that has its node already: only what it holds matters, so that the pods of a
   // DaemonSet are alike.
@@ -56,10 +59,12 @@ class Nodes {
   // Frees all classes but those in `keep` and those that occupy a node. Freed ids are reused.
   void SweepClasses(std::span<const ClassId> keep);
 
-  // A counted pod, whoever owns it. It may exceed what the node has (a race elsewhere). The class that is
-  // released must be the class that occupied.
-  void Occupy(NodeId node, ClassId pod_class, int32_t pods = 1, Tenure tenure = Tenure::kPod);
-  void Release(NodeId node, ClassId pod_class, int32_t pods = 1, Tenure tenure = Tenure::kPod);
+  // A counted pod, whoever owns it. It may exceed what the node has (a race elsewhere). What is released must
+  // be what occupied. `who`, if known: rules between pods see it; `leaving`: it is being deleted.
+  void Occupy(NodeId node, ClassId pod_class, int32_t pods = 1, Tenure tenure = Tenure::kPod,
+              const PodIdentityPtr& who = nullptr, bool leaving = false);
+  void Release(NodeId node, ClassId pod_class, int32_t pods = 1, Tenure tenure = Tenure::kPod,
+               const PodIdentityPtr& who = nullptr, bool leaving = false);
 
   // In thousandths; 0 where the node does not list the resource. Used may exceed allocatable.
   kube::Amount Allocatable(NodeId node, std::string_view resource) const;
@@ -86,6 +91,12 @@ class Nodes {
   // full.
   std::vector<kube::Amount> FreeFor(ClassId pod_class, View view = View::kNow);
   const kube::Taint& taint(uint16_t id) const { return taints_[id]; }
+
+  // Who is on the nodes; counted by Occupy and Release.
+  Residents& residents() { return residents_; }
+  const Residents& residents() const { return residents_; }
+  // The nodes by the value of a label.
+  std::shared_ptr<const Domains> DomainsOf(std::string_view label);
 
   // Answers about whole gangs, forgotten when the view's generation grows.
   std::optional<int> Recall(View view, const std::vector<uint64_t>& question) const;
@@ -131,6 +142,8 @@ class Nodes {
   Columns columns_;
   std::vector<kube::Amount> allocatable_;  // slot × column
   std::array<Load, 2> loads_;
+  Residents residents_;
+  DomainCache domains_;
 
   std::vector<std::shared_ptr<const PodClass>> classes_;  // null: free
   std::vector<ClassId> free_classes_;

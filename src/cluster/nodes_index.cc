@@ -130,4 +130,25 @@ std::vector<kube::Amount> Nodes::FreeFor(ClassId pod_class, View view) {
   return free;
 }
 
+std::shared_ptr<const Domains> Nodes::DomainsOf(std::string_view label) {
+  return domains_.Get(label, facts_version_, order_version_, [&] {
+    auto domains = std::make_shared<Domains>();
+    domains->of.assign(slots_.size(), Domains::kNone);
+    std::unordered_map<std::string_view, int32_t> known;
+    for (NodeId node : by_name_) {
+      const kube::Labels& labels = slots_[node].facts->labels;
+      auto value = labels.find(label);
+      if (value == labels.end()) continue;
+      auto [found, added] = known.try_emplace(value->second, domains->count());
+      if (added) {
+        domains->value.push_back(value->second);
+      } else {
+        domains->one_node_each = false;
+      }
+      domains->of[node] = found->second;
+    }
+    return domains;
+  });
+}
+
 }  // namespace lockstep::cluster

@@ -30,8 +30,10 @@ bool SameConstraints(std::span<const kube::PodNeed* const> needs) {
 }  // namespace
 
 kube::PodNeed Held(const kube::PodNeed& need) {
-  return {
-      .requests = need.requests, .nodes = {}, .tolerations = {}, .host_ports = need.host_ports, .unmet = {}};
+  kube::PodNeed held;
+  held.requests = need.requests;
+  held.host_ports = need.host_ports;
+  return held;
 }
 
 uint64_t HashOf(const kube::PodNeed& need) {

@@ -10,7 +10,8 @@
 
 namespace lockstep::cluster {
 
-// Pods with an equal `PodNeed` share a class: where one of them fits, any of them fits.
+// Pods with an equal `PodNeed` share a class: where one of them fits, any of them fits, as far as the node
+// goes. Rules about other pods are no part of it (`need.rules` is empty): they are of a pod's identity.
 struct PodClass {
   kube::PodNeed need;
   std::vector<Request> requests;  // see RequestsOf

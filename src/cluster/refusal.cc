@@ -24,6 +24,14 @@ std::string_view ReasonText(Reason reason) {
       return "resource";
     case Reason::kPods:
       return "pods";
+    case Reason::kNoTopology:
+      return "noTopology";
+    case Reason::kAntiAffinity:
+      return "antiAffinity";
+    case Reason::kAffinity:
+      return "affinity";
+    case Reason::kSpread:
+      return "spread";
   }
   CHECK(false) << "unknown reason " << static_cast<int>(reason);
   return "";

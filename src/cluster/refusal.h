@@ -16,6 +16,11 @@ enum class Reason : uint8_t {
   kHostPort,       // a pod there holds the port
   kResource,       // too little of a resource, or none at all
   kPods,           // the node's pod count is reached
+  // Rules between pods (gang/related.h); told of nodes that have a seat otherwise.
+  kNoTopology,    // the node lacks the label that a rule goes by
+  kAntiAffinity,  // a pod there keeps ours away, or ours keeps away from it
+  kAffinity,      // no pod is near that ours must be near
+  kSpread,        // the node's domain has too many of these pods already
 };
 
 struct Refusal {

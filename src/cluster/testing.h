@@ -53,6 +53,36 @@ inline kube::PodNeed WithHostPort(kube::PodNeed need, int32_t port, std::string 
   return need;
 }
 
+// Pods with this label, in the namespace "default".
+inline kube::PodQuery Labelled(std::string key, std::string value) {
+  kube::PodQuery query;
+  query.labels.requirements.push_back({std::move(key), kube::SelectorOp::kIn, {std::move(value)}});
+  query.namespaces = {"default"};
+  return query;
+}
+
+inline kube::PodNeed Near(kube::PodNeed need, kube::PodQuery pods, std::string topology_key) {
+  need.rules.affinity.push_back({std::move(pods), std::move(topology_key)});
+  return need;
+}
+
+inline kube::PodNeed Apart(kube::PodNeed need, kube::PodQuery pods, std::string topology_key) {
+  need.rules.anti_affinity.push_back({std::move(pods), std::move(topology_key)});
+  return need;
+}
+
+inline kube::PodNeed Spread(kube::PodNeed need, kube::PodQuery pods, std::string topology_key,
+                            int32_t max_skew = 1) {
+  need.rules.spread.push_back(
+      {.pods = std::move(pods), .topology_key = std::move(topology_key), .max_skew = max_skew});
+  return need;
+}
+
+// Who a pod of `need` is, in the namespace "default".
+inline PodIdentityPtr Who(std::string name, kube::Labels labels, const kube::PodNeed& need = {}) {
+  return MakeIdentity("default", std::move(labels), need.rules, std::move(name));
+}
+
 // node-0 .. node-<count - 1>, all alike.
 inline Nodes MakeNodes(int count, const kube::Resources& allocatable) {
   Nodes nodes;

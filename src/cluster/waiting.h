@@ -34,7 +34,7 @@ struct QueueKey {
 // seats none of its kind does, so that a step looks at kinds and not at ten thousand gangs.
 class Waiting {
  public:
-  // (pod class, pods) of each role.
+  // (pod class, pods) of each role; then two halves of a number for each role with rules about other pods.
   using Kind = std::vector<std::pair<ClassId, int32_t>>;
 
   // Puts the gang in, or moves it.

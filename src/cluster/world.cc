@@ -66,6 +66,19 @@ void SetContainers(const kube::Pod& pod, PodRecord& record) {
   }
 }
 
+// What other pods' rules see of it. For people it goes by its job's name, or its controller's.
+PodIdentityPtr IdentityOf(const World& world, const kube::Pod& pod, const PodRecord& record) {
+  kube::Labels labels = pod.meta.labels;
+  const kube::OwnerRef* owner = pod.meta.controller();
+  std::string name = owner == nullptr ? pod.meta.name : owner->name;
+  if (!record.gang.empty()) {
+    std::erase_if(labels, [](const auto& label) { return IsPerPodLabel(label.first); });
+    name = pod.meta.label(api::kJobNameLabel);
+  }
+  return world.nodes.residents().Shared(
+      MakeIdentity(pod.meta.ns, std::move(labels), pod.need.rules, std::move(name)));
+}
+
 PodPtr MakeRecord(World& world, const kube::Pod& pod) {
   auto record = std::make_shared<PodRecord>();
   record->ns = pod.meta.ns;
@@ -86,6 +99,7 @@ PodPtr MakeRecord(World& world, const kube::Pod& pod) {
   record->message = pod.message;
   SetContainers(pod, *record);
   SetMembership(pod, *record);
+  if (record->holds && !record->node.empty()) record->who = IdentityOf(world, pod, *record);
   return record;
 }
 
@@ -94,9 +108,9 @@ void CountForeign(World& world, const PodRecord& pod, bool present) {
   if (!pod.gang.empty() || pod.node.empty() || !pod.holds) return;
   Tenure tenure = pod.permanent ? Tenure::kDaemon : Tenure::kPod;
   if (present) {
-    world.Occupy(pod.node, pod.pod_class, tenure);
+    world.Occupy(pod.node, pod.pod_class, tenure, pod.who, pod.deleting);
   } else {
-    world.Release(pod.node, pod.pod_class, tenure);
+    world.Release(pod.node, pod.pod_class, tenure, pod.who, pod.deleting);
   }
 }
 
@@ -145,7 +159,8 @@ void TakeInNode(World& world, const Observed& observed) {
   if (known) return;
   auto occupied = world.occupancy.find(name);
   if (occupied == world.occupancy.end()) return;
-  for (const World::Occupancy& o : occupied->second) world.nodes.Occupy(id, o.pod_class, o.pods, o.tenure);
+  for (const World::Occupancy& o : occupied->second)
+    world.nodes.Occupy(id, o.pod_class, o.pods, o.tenure, o.who, o.leaving);
 }
 
 // The GangState that counts this object ("services/ns/name", "gangs/ns/name"), or null.
@@ -291,25 +306,35 @@ bool GangState::has_seats() const {
          phase == api::GangPhase::kRunning;
 }
 
-void World::Occupy(const std::string& node, ClassId pod_class, Tenure tenure) {
-  std::vector<Occupancy>& list = occupancy[node];
-  auto same = std::find_if(list.begin(), list.end(), [&](const Occupancy& o) {
-    return o.pod_class == pod_class && o.tenure == tenure;
-  });
-  if (same == list.end()) same = list.insert(list.end(), {pod_class, tenure, 0});
-  ++same->pods;
-  if (std::optional<NodeId> id = nodes.Find(node)) nodes.Occupy(*id, pod_class, 1, tenure);
+namespace {
+
+bool IsOf(const World::Occupancy& o, ClassId pod_class, Tenure tenure, const PodIdentityPtr& who,
+          bool leaving) {
+  if (o.pod_class != pod_class || o.tenure != tenure || o.leaving != leaving) return false;
+  return o.who == who || (o.who && who && o.who->hash == who->hash && *o.who == *who);
 }
 
-void World::Release(const std::string& node, ClassId pod_class, Tenure tenure) {
+}  // namespace
+
+void World::Occupy(const std::string& node, ClassId pod_class, Tenure tenure, const PodIdentityPtr& who,
+                   bool leaving) {
   std::vector<Occupancy>& list = occupancy[node];
-  auto same = std::find_if(list.begin(), list.end(), [&](const Occupancy& o) {
-    return o.pod_class == pod_class && o.tenure == tenure;
-  });
+  auto same = std::find_if(list.begin(), list.end(),
+                           [&](const Occupancy& o) { return IsOf(o, pod_class, tenure, who, leaving); });
+  if (same == list.end()) same = list.insert(list.end(), {pod_class, tenure, 0, who, leaving});
+  ++same->pods;
+  if (std::optional<NodeId> id = nodes.Find(node)) nodes.Occupy(*id, pod_class, 1, tenure, who, leaving);
+}
+
+void World::Release(const std::string& node, ClassId pod_class, Tenure tenure, const PodIdentityPtr& who,
+                    bool leaving) {
+  std::vector<Occupancy>& list = occupancy[node];
+  auto same = std::find_if(list.begin(), list.end(),
+                           [&](const Occupancy& o) { return IsOf(o, pod_class, tenure, who, leaving); });
   CHECK(same != list.end()) << "released a pod that was never counted on node " << node;
   if (--same->pods == 0) list.erase(same);
   if (list.empty()) occupancy.erase(node);
-  if (std::optional<NodeId> id = nodes.Find(node)) nodes.Release(*id, pod_class, 1, tenure);
+  if (std::optional<NodeId> id = nodes.Find(node)) nodes.Release(*id, pod_class, 1, tenure, who, leaving);
 }
 
 GangState& World::GangAt(const jobs::Framework& framework, const std::string& ns,
@@ -343,7 +368,7 @@ void RefreshHeld(World& world, GangState& gang) {
   const api::GangStatus& status = gang.status();
   for (const auto& [name, pod] : gang.pods) {
     if (pod->attempt == status.attempt) seated.insert({pod->role, pod->index});
-    if (pod->holds && !pod->node.empty()) now.push_back({pod->node, pod->pod_class});
+    if (pod->holds && !pod->node.empty()) now.push_back({pod->node, pod->pod_class, pod->who, pod->deleting});
   }
   if (gang.has_seats() && !gang.roles.empty()) {
     const jobs::Job& job = *gang.job->job();
@@ -355,7 +380,7 @@ void RefreshHeld(World& world, GangState& gang) {
           for (int32_t i = range.first; i <= range.last; ++i) {
             bool done = gang.succeeded.contains(label + "/" + std::to_string(i));
             if (!done && !seated.contains({label, i}))
-              now.push_back({seats.node, gang.roles[role].pod_class});
+              now.push_back({seats.node, gang.roles[role].pod_class, gang.roles[role].who, false});
           }
         }
       }
@@ -363,8 +388,9 @@ void RefreshHeld(World& world, GangState& gang) {
   }
   std::sort(now.begin(), now.end());
   if (now == gang.held) return;
-  for (const Hold& hold : gang.held) world.Release(hold.node, hold.pod_class);
-  for (const Hold& hold : now) world.Occupy(hold.node, hold.pod_class);
+  for (const Hold& hold : gang.held)
+    world.Release(hold.node, hold.pod_class, Tenure::kPod, hold.who, hold.leaving);
+  for (const Hold& hold : now) world.Occupy(hold.node, hold.pod_class, Tenure::kPod, hold.who, hold.leaving);
   gang.held = std::move(now);
   if (gang.held.empty()) {
     world.holding.erase(gang.key);
@@ -382,6 +408,11 @@ void RefreshQueue(World& world, GangState& gang) {
   const jobs::Job& job = *gang.job->job();
   for (size_t role = 0; role < gang.roles.size(); ++role)
     kind.emplace_back(gang.roles[role].pod_class, job.roles[role].replicas);
+  // Where a gang has rules about other pods, alike are only those that have the same, and the same labels.
+  for (const RoleState& role : gang.roles) {
+    if (role.need.rules.empty() || !role.who) continue;
+    kind.emplace_back(static_cast<ClassId>(role.who->hash >> 32), static_cast<int32_t>(role.who->hash));
+  }
   // The aged are in the order in which they began to wait, the young in the order in which they were queued.
   WallTime since = gang.aged ? *gang.waiting_since() : *gang.queued_at();
   world.waiting.Put({!gang.aged, gang.priority(), since, gang.key}, std::move(kind));

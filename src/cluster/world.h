@@ -24,6 +24,7 @@ struct PodRecord {
   uint64_t resource_version = 0;
   std::string node;  // "" while unassigned
   ClassId pod_class = 0;
+  PodIdentityPtr who;  // shared with its like; null while it has no node, or holds nothing of it
   kube::PodPhase phase = kube::PodPhase::kPending;
   bool deleting = false;
   bool holds = true;                 // still counts against its node (kube::HoldsResources)
@@ -59,6 +60,7 @@ struct TemplateCheck {
   bool in_flight = false;
   std::optional<kube::PodNeed> need;  // as admission left the pod
   int32_t priority = 0;               // the same
+  kube::Labels labels;                // the same
   std::optional<kube::Status> refusal;
   MonoTime valid_until{};  // asked again after this
   int32_t failures = 0;
@@ -68,6 +70,8 @@ struct TemplateCheck {
 struct Hold {
   std::string node;
   ClassId pod_class = 0;
+  PodIdentityPtr who;
+  bool leaving = false;  // being deleted
   friend auto operator<=>(const Hold&, const Hold&) = default;
 };
 
@@ -75,6 +79,7 @@ struct RoleState {
   ClassId pod_class = 0;
   kube::PodNeed need;
   int32_t priority = 0;   // spec.priority of its pods
+  PodIdentityPtr who;     // what its pods are to other pods
   std::string check_key;  // of World::checks
   bool checked = false;   // `need` is what admission left, not only what the user wrote
 };
@@ -151,6 +156,8 @@ struct World {
     ClassId pod_class = 0;
     Tenure tenure = Tenure::kPod;
     int32_t pods = 0;
+    PodIdentityPtr who;
+    bool leaving = false;
   };
   std::unordered_map<std::string, std::vector<Occupancy>> occupancy;
   std::map<std::string, GangState> gangs;  // by GangState::key
@@ -177,8 +184,10 @@ struct World {
   QueueKey explained_up_to;
   uint64_t explained_generation = 0, explaining_generation = 0;
 
-  void Occupy(const std::string& node, ClassId pod_class, Tenure tenure = Tenure::kPod);
-  void Release(const std::string& node, ClassId pod_class, Tenure tenure = Tenure::kPod);
+  void Occupy(const std::string& node, ClassId pod_class, Tenure tenure = Tenure::kPod,
+              const PodIdentityPtr& who = nullptr, bool leaving = false);
+  void Release(const std::string& node, ClassId pod_class, Tenure tenure = Tenure::kPod,
+               const PodIdentityPtr& who = nullptr, bool leaving = false);
 
   GangState& GangAt(const jobs::Framework& framework, const std::string& ns, const std::string& job_name);
   void Touch(const std::string& gang) { dirty.insert(gang); }

@@ -88,6 +88,7 @@ void AfterCheck(Draft& draft, GangState& gang, const Action& action, const Actio
       check.need = *need;
       int64_t priority = json::GetInt(*done.object, "spec.priority");
       check.priority = static_cast<int32_t>(std::clamp<int64_t>(priority, INT32_MIN, INT32_MAX));
+      check.labels = kube::ParseMeta(*done.object).labels;
     } else {
       check.refusal = kube::ErrorStatus(422, "Invalid", need.error().message);
     }

@@ -6,6 +6,7 @@
 #include "engine/roles.h"
 #include "explain/reason.h"
 #include "gang/place.h"
+#include "gang/related.h"
 
 namespace lockstep::engine {
 
@@ -52,10 +53,13 @@ class Reasons {
     if (std::optional<api::GangReason> held = HeldBack(draft_.world, gang, draft_.now)) return *held;
     gang::Need need = NeedOf(gang);
     std::vector<cluster::NodeId> barred = BarredNow(draft_.world, gang, draft_.now);
+    bool related = gang::IsRelated(draft_.world.nodes, cluster::View::kNow, need);
     std::vector<int64_t> key;
     for (const gang::RoleNeed& role : need.roles) {
       key.push_back(role.pod_class);
       key.push_back(role.count);
+      // Gangs that are alike but for their labels may wait for different reasons then.
+      if (related && role.who) key.push_back(static_cast<int64_t>(role.who->hash));
     }
     key.insert(key.end(), barred.begin(), barred.end());
     auto [found, fresh] = known_.try_emplace(std::move(key));

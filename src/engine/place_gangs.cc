@@ -3,6 +3,7 @@
 #include "engine/limits.h"
 #include "engine/roles.h"
 #include "gang/place.h"
+#include "gang/related.h"
 
 namespace lockstep::engine {
 
@@ -131,9 +132,11 @@ Outcome TryToPlace(Draft& draft, GangState& gang) {
   gang::Need need = NeedOf(gang);
   std::vector<cluster::NodeId> barred = BarredNow(world, gang, draft.now);
   if (!gang::Fits(world.nodes, need, barred)) {
-    if (!gang::IsPossible(world.nodes, need)) return Outcome::kNoSeats;
-    if (KeepsItsTurn(gang, draft.now)) return Outcome::kFirst;
-    return barred.empty() ? Outcome::kNoSeats : Outcome::kNext;
+    // What holds for this one alone: nodes barred for it, pods that its labels keep it away from.
+    bool alone = !barred.empty() || gang::IsKeptAway(world.nodes, need);
+    Outcome others = alone ? Outcome::kNext : Outcome::kNoSeats;
+    if (!gang::IsPossible(world.nodes, need)) return others;
+    return KeepsItsTurn(gang, draft.now) ? Outcome::kFirst : others;
   }
   // Its turn comes with an answer that is on its way; nobody overtakes it meanwhile.
   if (turn == Turn::kComes || world.InFlight(GangObjectKey(gang))) return Outcome::kFirst;

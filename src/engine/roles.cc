@@ -1,5 +1,7 @@
 #include "engine/roles.h"
 
+#include <algorithm>
+
 #include "base/hash.h"
 #include "engine/limits.h"
 
@@ -12,11 +14,27 @@ using cluster::TemplateCheck;
 namespace {
 
 // What admission may look at, without what differs from job to job: the same template in the same namespace
-// is checked once.
-std::string CheckKey(const GangState& gang, const jobs::Job& job, size_t role) {
+// is checked once. `own`: for this job alone, since the answer may speak of its labels.
+std::string CheckKey(const GangState& gang, const jobs::Job& job, size_t role, bool own) {
   std::string text = gang.framework->resource().ApiVersion() + "/" + job.roles[role].type + "/" +
                      job.roles[role].restart_policy + "/" + json::Dump(*job.roles[role].pod_template);
-  return "checks/" + gang.ns + "/" + std::to_string(StableHash(text)) + "-" + std::to_string(text.size());
+  std::string key = "checks/" + gang.ns + "/";
+  if (own) key += job.meta.name + "/";
+  return key + std::to_string(StableHash(text)) + "-" + std::to_string(text.size());
+}
+
+bool HasRules(const kube::PodNeed& need) { return !need.rules.empty(); }
+
+// What the role's pods are to other pods.
+cluster::PodIdentityPtr IdentityOf(const GangState& gang, const kube::PodNeed& need, kube::Labels labels) {
+  std::erase_if(labels, [](const auto& label) { return cluster::IsPerPodLabel(label.first); });
+  return cluster::MakeIdentity(gang.ns, std::move(labels), need.rules, gang.job_name);
+}
+
+// A rule about a label that each pod of a gang has its own value of would need an answer for each pod.
+void RefusePerPodRules(kube::PodNeed& need) {
+  std::string label = cluster::PerPodLabelIn(need.rules);
+  if (!label.empty()) need.unmet.push_back("a rule between pods by the label " + label);
 }
 
 // The pod as it will be created, on some node: what is refused only with a node is to be seen before the
@@ -47,17 +65,33 @@ void Check(Draft& draft, GangState& gang, const jobs::Job& job, size_t role) {
       draft.Emit(cluster::ActionKind::kCheckTemplate, gang, gang.roles[role].check_key, std::move(request));
 }
 
-void AdoptCheck(Draft& draft, GangState& gang, RoleState& role) {
+void AdoptCheck(Draft& draft, GangState& gang, const jobs::Job& job, size_t index) {
+  RoleState& role = gang.roles[index];
   auto found = draft.world.checks.find(role.check_key);
   if (found == draft.world.checks.end()) return;
+  if (found->second.need && HasRules(*found->second.need)) {
+    // Admission wrote rules into a template that had none, perhaps with another job's labels.
+    role.check_key = CheckKey(gang, job, index, /*own=*/true);
+    found = draft.world.checks.find(role.check_key);
+    if (found == draft.world.checks.end()) return;
+  }
   const TemplateCheck& check = found->second;
   role.checked = check.need.has_value() || (!check.refusal && check.failures >= kUnansweredChecks);
   if (!check.need) return;
   role.priority = check.priority;
   kube::PodNeed need = *check.need;
   need.nodes.node = role.need.nodes.node;
-  if (need == role.need) return;
+  RefusePerPodRules(need);
+  // Labels that admission adds count too; where both name one, it is the job's own.
+  bool labels_known = std::ranges::all_of(check.labels, [&](const auto& label) {
+    return cluster::IsPerPodLabel(label.first) || role.who->labels.contains(label.first);
+  });
+  if (labels_known && need == role.need) return;
+  kube::Labels labels = role.who->labels;
+  labels.insert(check.labels.begin(), check.labels.end());
+  cluster::PodIdentityPtr who = IdentityOf(gang, need, std::move(labels));
   role.need = std::move(need);
+  role.who = draft.world.nodes.residents().Shared(who);
   role.pod_class = draft.world.nodes.Class(role.need);
   cluster::RefreshHeld(draft.world, gang);
 }
@@ -70,15 +104,18 @@ void DeriveRoles(Draft& draft, GangState& gang) {
     gang.roles.assign(job.roles.size(), RoleState{});
     for (size_t role = 0; role < job.roles.size(); ++role) {
       RoleState& state = gang.roles[role];
-      Result<kube::PodNeed> need = kube::ParsePodNeed(job.framework->PodFor(job, role, 0));
+      json::Doc pod = job.framework->PodFor(job, role, 0);
+      Result<kube::PodNeed> need = kube::ParsePodNeed(pod);
       if (need.ok()) state.need = *need;  // validation has refused what can't be read
       state.need.nodes.node = PinnedTo(job, role);
+      RefusePerPodRules(state.need);
       state.pod_class = draft.world.nodes.Class(state.need);
-      state.check_key = CheckKey(gang, job, role);
+      state.who = IdentityOf(gang, state.need, kube::ParseMeta(pod).labels);
+      state.check_key = CheckKey(gang, job, role, HasRules(state.need));
     }
   }
   for (size_t role = 0; role < job.roles.size(); ++role) {
-    AdoptCheck(draft, gang, gang.roles[role]);
+    AdoptCheck(draft, gang, job, role);
     if (gang.waiting() && !job.run_policy.suspend) Check(draft, gang, job, role);
   }
 }
@@ -114,7 +151,7 @@ gang::Need NeedOf(const GangState& gang) {
   gang::Need need;
   const jobs::Job& job = *gang.job->job();
   for (size_t role = 0; role < gang.roles.size(); ++role) {
-    need.roles.push_back({gang.roles[role].pod_class, job.roles[role].replicas});
+    need.roles.push_back({gang.roles[role].pod_class, job.roles[role].replicas, gang.roles[role].who});
   }
   return need;
 }

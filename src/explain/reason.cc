@@ -1,6 +1,7 @@
 #include "explain/reason.h"
 
 #include <map>
+#include <optional>
 
 namespace lockstep::explain {
 
@@ -38,10 +39,34 @@ std::string Clause(const gang::RefusedNodes& refused) {
       return nodes + (one ? " has" : " have") + " too little " + refused.detail;
     case cluster::Reason::kPods:
       return nodes + (one ? " is" : " are") + " full of pods";
+    case cluster::Reason::kNoTopology:
+      return nodes + (one ? " lacks" : " lack") + " the label " + refused.detail + " that its rules go by";
+    case cluster::Reason::kAntiAffinity:
+      return nodes + (one ? " is" : " are") + " excluded by anti-affinity with " + refused.detail;
+    case cluster::Reason::kAffinity:
+      return nodes + (one ? " is" : " are") + " near no pod that its pods must be near";
+    case cluster::Reason::kSpread:
+      return nodes + " would break the spread over " + refused.detail;
     case cluster::Reason::kNone:
       break;
   }
   return nodes + " fit";
+}
+
+// The code of a rule between pods; null for every other reason.
+const char* RuleCode(cluster::Reason reason) {
+  switch (reason) {
+    case cluster::Reason::kAntiAffinity:
+      return "AntiAffinity";
+    case cluster::Reason::kAffinity:
+      return "Affinity";
+    case cluster::Reason::kSpread:
+      return "TopologySpread";
+    case cluster::Reason::kNoTopology:
+      return "NoMatchingNode";
+    default:
+      return nullptr;
+  }
 }
 
 std::string Clauses(const gang::NoFit& no_fit) {
@@ -86,6 +111,47 @@ const gang::ClassFit* OnePerNode(const gang::NoFit& no_fit) {
   return nullptr;
 }
 
+std::string Pods(int64_t count) { return std::to_string(count) + (count == 1 ? " pod" : " pods"); }
+
+// "its 8 pods keep apart by kubernetes.io/hostname: room for 4".
+std::string LimitText(const gang::RuleLimit& limit) {
+  std::string text = "its " + Pods(limit.wanted);
+  if (limit.reason == cluster::Reason::kAntiAffinity) {
+    text += " keep apart by " + limit.topology_key;
+  } else if (limit.reason == cluster::Reason::kAffinity) {
+    text += " must share one value of " + limit.topology_key;
+  } else {
+    text += " spread over " + limit.topology_key + " with maxSkew " + std::to_string(limit.max_skew);
+  }
+  return text + ": room for " + std::to_string(limit.most);
+}
+
+// Rules between pods that leave too few seats, if that is why: as a code and a sentence.
+std::optional<api::GangReason> PodRules(const gang::NoFit& no_fit, bool enough_free) {
+  if (!no_fit.related) return {};
+  std::string clauses = Clauses(no_fit);
+  if (no_fit.limit) {
+    return api::GangReason{RuleCode(no_fit.limit->reason),
+                           LimitText(*no_fit.limit) + (clauses.empty() ? "" : "; " + clauses)};
+  }
+  bool too_few = false;
+  for (const gang::ClassFit& fit : no_fit.classes) {
+    if (fit.seats >= fit.wanted) continue;
+    too_few = true;
+    for (const gang::RefusedNodes& refused : fit.refused) {
+      if (RuleCode(refused.reason) == nullptr) continue;
+      return api::GangReason{RuleCode(refused.reason),
+                             "its " + Pods(fit.wanted) + (fit.wanted == 1 ? " finds " : " find ") +
+                                 std::to_string(fit.seats) + (fit.seats == 1 ? " seat: " : " seats: ") +
+                                 clauses};
+    }
+  }
+  if (too_few || !enough_free) return {};
+  return api::GangReason{"PodRules", std::string("the rules of its pods about other pods ") +
+                                         (no_fit.proved ? "leave no placement for all of them"
+                                                        : "left no placement that a bounded search found")};
+}
+
 std::string PortsText(const std::vector<int32_t>& ports) {
   std::string text = ports.size() == 1 ? "host port" : "host ports";
   for (size_t i = 0; i < ports.size(); ++i) text += (i == 0 ? " " : ", ") + std::to_string(ports[i]);
@@ -119,10 +185,13 @@ api::GangReason ExplainNoFit(const gang::NoFit& no_fit, const std::vector<Holder
                                      : "can't run while " + away + ": ";
   std::string code = no_fit.never ? "Impossible" : "";
   if (no_fit.nodes == 0) return {no_fit.never ? code : "NoNodes", never + "the cluster has no nodes"};
+  bool enough = !no_fit.shortest || no_fit.shortest->needed <= no_fit.shortest->free;
+  if (std::optional<api::GangReason> rules = PodRules(no_fit, enough)) {
+    return {no_fit.never ? code : rules->code, never + rules->message};
+  }
   if (NoNodeMatches(no_fit)) {
     return {no_fit.never ? code : "NoMatchingNode", never + "no node takes its pods: " + Clauses(no_fit)};
   }
-  bool enough = !no_fit.shortest || no_fit.shortest->needed <= no_fit.shortest->free;
   if (const gang::ClassFit* fit = OnePerNode(no_fit); fit != nullptr && enough) {
     std::string clauses = Clauses(no_fit);
     return {no_fit.never ? code : "HostPortInUse",

@@ -21,6 +21,9 @@ struct Holder {
 //   Fragmented             "needs 8 nvidia.com/gpu, 8 free, but in too small pieces: ..."
 //   NoMatchingNode         "no node takes its pods: 3 nodes lack the wanted labels, 1 has the taint
 //   x=y:NoSchedule"
+//   AntiAffinity, Affinity, TopologySpread, PodRules
+//                          "its 4 pods keep apart by kubernetes.io/hostname: room for 3; 1 node is cordoned",
+//                          "its 4 pods find 1 seat: 3 nodes are excluded by anti-affinity with bert"
 //
 // `holders`: who holds the resource in shortest supply, largest first; at most three are named.
 api::GangReason ExplainNoFit(const gang::NoFit& no_fit, const std::vector<Holder>& holders);

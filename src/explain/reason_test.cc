@@ -90,6 +90,57 @@ TEST(ExplainNoFit, TellsTheRulesWhereNoNodeTakesThePods) {
             "1 node is cordoned, 1 node is not ready");
 }
 
+gang::NoFit Ruled(int32_t wanted, int64_t seats, std::vector<gang::RefusedNodes> refused) {
+  gang::NoFit no_fit;
+  no_fit.nodes = 4;
+  no_fit.related = true;
+  no_fit.classes = {{.wanted = wanted, .seats = seats, .refused = std::move(refused)}};
+  return no_fit;
+}
+
+TEST(ExplainNoFit, NamesTheRuleBetweenPodsThatLeavesTooLittleRoom) {
+  gang::NoFit no_fit = Ruled(5, 4, {{Reason::kUnschedulable, "", 1}});
+  no_fit.limit = gang::RuleLimit{Reason::kAntiAffinity, "host", 0, 5, 3};
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).code, "AntiAffinity");
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).message,
+            "its 5 pods keep apart by host: room for 3; 1 node is cordoned");
+  no_fit.limit = gang::RuleLimit{Reason::kAffinity, "zone", 0, 5, 4};
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).message,
+            "its 5 pods must share one value of zone: room for 4; 1 node is cordoned");
+  no_fit.limit = gang::RuleLimit{Reason::kSpread, "zone", 1, 5, 4};
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).code, "TopologySpread");
+  no_fit.never = true;
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).code, "Impossible");
+  EXPECT_EQ(
+      ExplainNoFit(no_fit, {}).message,
+      "can't run while 1 node is cordoned: its 5 pods spread over zone with maxSkew 1: room for 4; 1 node "
+      "is cordoned");
+}
+
+TEST(ExplainNoFit, CountsTheNodesThatRulesTakeAway) {
+  gang::NoFit no_fit = Ruled(4, 1, {{Reason::kAntiAffinity, "bert", 3}, {Reason::kAffinity, "", 1}});
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).code, "AntiAffinity");
+  EXPECT_EQ(
+      ExplainNoFit(no_fit, {}).message,
+      "its 4 pods find 1 seat: 3 nodes are excluded by anti-affinity with bert, 1 node is near no pod that "
+      "its pods must be near");
+  no_fit = Ruled(1, 0, {{Reason::kNoTopology, "rack", 2}, {Reason::kSpread, "zone", 1}});
+  EXPECT_EQ(
+      ExplainNoFit(no_fit, {}).message,
+      "its 1 pod finds 0 seats: 2 nodes lack the label rack that its rules go by, 1 node would break the "
+      "spread over zone");
+}
+
+TEST(ExplainNoFit, SaysWhetherRulesThatTogetherLeaveNoPlacementAreProvedTo) {
+  gang::NoFit no_fit = Ruled(4, 8, {});
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).code, "PodRules");
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).message,
+            "the rules of its pods about other pods leave no placement for all of them");
+  no_fit.proved = false;
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).message,
+            "the rules of its pods about other pods left no placement that a bounded search found");
+}
+
 TEST(ExplainNoFit, AnEmptyClusterHasNoNodes) {
   EXPECT_EQ(ExplainNoFit({}, {}).message, "the cluster has no nodes");
 }

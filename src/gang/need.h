@@ -10,6 +10,8 @@ namespace lockstep::gang {
 struct RoleNeed {
   cluster::ClassId pod_class = 0;
   int32_t count = 0;  // may be 0
+  // What these pods are to other pods, their own rules included. Null: nothing.
+  cluster::PodIdentityPtr who = nullptr;
 
   friend bool operator==(const RoleNeed&, const RoleNeed&) = default;
 };

@@ -9,6 +9,7 @@
 #include "cluster/nodes.h"
 #include "cluster/refusal.h"
 #include "gang/need.h"
+#include "gang/related_bound.h"
 
 namespace lockstep::gang {
 
@@ -16,7 +17,8 @@ namespace lockstep::gang {
 struct RefusedNodes {
   cluster::Reason reason = cluster::Reason::kNone;
   std::string detail;  // kTaint: "key=value:NoSchedule"; kResource: the resource;
-                       // kSelector: the one node that is allowed, if the pod names it
+                       // kSelector: the one node that is allowed, if the pod names it; kNoTopology and
+                       // kSpread: the topology key; kAntiAffinity: who is there
   int32_t nodes = 0;
 
   friend bool operator==(const RefusedNodes&, const RefusedNodes&) = default;
@@ -37,7 +39,7 @@ struct ClassFit {
   int32_t first_role = 0;  // index into Need::roles
   int32_t wanted = 0;      // pods
   int64_t seats = 0;       // for this class alone; >= wanted where only the mix of classes does not fit
-  std::vector<RefusedNodes> refused;  // most nodes first
+  std::vector<RefusedNodes> refused;  // most nodes first; by rules between pods only nodes with seats
   std::vector<int32_t> host_ports;  // its pods want these, so that a node has a seat for one of them at most
 };
 
@@ -46,9 +48,13 @@ struct NoFit {
   std::vector<ClassFit> classes;
   // The resource in shortest supply. Where `needed` <= `free`, what is free is in too small pieces.
   std::optional<Supply> shortest;
+  // The rule between pods that leaves too little room whatever is free, if one does.
+  std::optional<RuleLimit> limit;
+  bool related = false;  // rules between pods are in play
   // It does not fit even without any pods but those of daemons: it can never run here as things are.
   bool never = false;
-  // False where the bounded search gave up: a placement may exist (only for pods of several classes).
+  // False where the bounded search gave up: a placement may exist (only for pods of several classes
+  // or with rules about other pods).
   bool proved = true;
 };
 

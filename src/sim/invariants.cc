@@ -105,6 +105,17 @@ void Invariants::CheckGang(const api::Gang& gang) {
                      " than is free there");
     }
   }
+  CheckRules(gang);
+}
+
+// 2. ... and so do the rules between pods: those of the gang's, and those of the pods that are there.
+void Invariants::CheckRules(const api::Gang& gang) {
+  auto excused = [&](const api::NodeSeats& seats) { return Excused(seats.node); };
+  if (std::ranges::any_of(gang.status.placement, excused)) return;
+  const SeenJob* job = picture_.FindJob(gang.meta.ns + "/" + gang.spec.job.name);
+  if (job == nullptr || job->meta.uid != gang.spec.job.uid) return;
+  std::string broken = BrokenRule(picture_, *job, gang, TakenByNode(picture_, job->meta.key()));
+  if (!broken.empty()) Violate(2, "the seats of gang " + gang.meta.key() + " break a rule: " + broken);
 }
 
 // 5. A success already seen is final.
@@ -202,7 +213,9 @@ void Invariants::CheckReason(const SeenJob& job, const api::Gang* gang) {
   bool held_back = job.suspended || gang->status.not_before || reason.code == "AdmissionRefused" ||
                    reason.code == "Unsupported" || reason.code == "OldPodsLeft";
   if (held_back) return;
-  if (Impossible(asks) != (reason.code == "Impossible")) {
+  bool impossible = Impossible(job);
+  if (HasRules(asks) && impossible) return;  // the search that says so is a plain one
+  if (impossible != (reason.code == "Impossible")) {
     Wrong(7, key,
           "gang of " + key +
               (reason.code == "Impossible" ? " could run here but says " : " can never run here but says ") +
@@ -211,11 +224,11 @@ void Invariants::CheckReason(const SeenJob& job, const api::Gang* gang) {
   }
 }
 
-bool Invariants::Impossible(const std::vector<RoleAsk>& asks) const {
+bool Invariants::Impossible(const SeenJob& job) const {
   std::vector<const kube::Node*> nodes;
   nodes.reserve(picture_.nodes.size());
   for (const auto& [name, node] : picture_.nodes) nodes.push_back(&node);
-  return !SurelyFits(nodes, nullptr, asks);
+  return !SurelyFits(nodes, nullptr, job.asks, job.meta.ns, picture_.nodes);
 }
 
 // 1. Pods of jobs that are gone, and of attempts that are not the recorded one, go.
@@ -296,10 +309,10 @@ void Invariants::CheckQueue() {
     const std::string& code = gang->status.reason.code;
     if (job.asks.empty() || job.suspended || code == "AdmissionRefused" || code == "Unsupported") continue;
     bool backs_off = gang->status.not_before && *gang->status.not_before > now;
-    if (backs_off || Impossible(job.asks)) continue;
+    if (backs_off || Impossible(job)) continue;
     bool old_pods = !picture_.PodsOf(job.meta.key()).empty();
     if (!old_pods && !taken) taken = TakenByNode(picture_);
-    if (!old_pods && SurelyFits(NodesFor(*gang), &*taken, job.asks)) {
+    if (!old_pods && SurelyFits(NodesFor(*gang), &*taken, job.asks, job.meta.ns, picture_.nodes)) {
       Wrong(3, job.meta.key() + std::to_string(gang->status.attempt),
             "the gang of " + job.meta.key() + " may start, would fit and is not placed (" + code + ")",
             options_.patience);

@@ -57,7 +57,8 @@ class Invariants {
   void CheckReason(const SeenJob& job, const api::Gang* gang);
   void CheckLeftovers();
   void CheckQueue();
-  bool Impossible(const std::vector<RoleAsk>& asks) const;
+  bool Impossible(const SeenJob& job) const;
+  void CheckRules(const api::Gang& gang);
   std::vector<const kube::Node*> NodesFor(const api::Gang& gang) const;
   bool Excused(const std::string& node) const;
 

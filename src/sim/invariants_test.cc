@@ -106,6 +106,61 @@ TEST_F(InvariantsTest, SeatsOnRecordAreTaken) {
               HasSubstr("the seats of gang default/pytorchjob-b on node-0 need more nvidia.com/gpu"));
 }
 
+// Required rules between the pods of one job, by a node label.
+json::Doc Rules(const char* affinity_kind, const char* topology_key) {
+  json::Doc term = {{"topologyKey", topology_key},
+                    {"labelSelector", json::Doc::object()},
+                    {"matchLabelKeys", json::Doc::array({api::kJobNameLabel})}};
+  json::Doc terms = json::Doc::array({term});
+  return {{"affinity", {{affinity_kind, {{"requiredDuringSchedulingIgnoredDuringExecution", terms}}}}}};
+}
+
+TEST_F(InvariantsTest, SeatsKeepTheRulesBetweenPods) {
+  build.Job("apart", 2, {}, Rules("podAntiAffinity", "kubernetes.io/hostname"));
+  build.Gang("apart", 2, Seated(GangPhase::kPlacing, 1, 2));
+  EXPECT_EQ(Violation(), "");
+
+  build.Job("near", 2, {}, Rules("podAffinity", "kubernetes.io/hostname"));
+  api::GangStatus placed = Seated(GangPhase::kPlacing, 1, 0);
+  placed.placement = {{"node-2", {{"Worker", 0, 0}}}, {"node-3", {{"Worker", 1, 1}}}};
+  build.Gang("near", 2, placed);
+  EXPECT_THAT(Violation(),
+              HasSubstr("the seats of gang default/pytorchjob-near break a rule: its affinity by "
+                        "kubernetes.io/hostname"));
+}
+
+TEST_F(InvariantsTest, SeatsKeepTheRulesOfOthersToo) {
+  build.Node("big", 8);
+  loop.RunFor(minutes(5));
+  json::Doc apart_from_all = Rules("podAntiAffinity", "kubernetes.io/hostname");
+  json::Doc& term =
+      apart_from_all["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0];
+  term.erase("matchLabelKeys");
+  build.Job("hermit", 1, {}, apart_from_all);
+  api::GangStatus placed = Seated(GangPhase::kPlacing, 1, 0);
+  placed.placement = {{"big", {{"Worker", 0, 0}}}};
+  build.Gang("hermit", 1, placed);
+  EXPECT_EQ(Violation(), "");
+
+  build.Job("b", 1);
+  build.Gang("b", 1, placed);
+  EXPECT_THAT(Violation(), HasSubstr("break a rule: the anti-affinity of a pod there"));
+}
+
+TEST_F(InvariantsTest, AGangThatItsRulesHoldBackIsNotMissed) {
+  build.Job("a", 4, {"Placed=False"}, Rules("podAntiAffinity", "kubernetes.io/hostname"));
+  build.Gang("a", 4, Queued({"AntiAffinity", "room for 3"}));
+  build.ForeignPod("other", "node-0");
+  build.Node("big", 8);
+  build.Gone(kube::kNodes, "node-1");
+  LookFor(seconds(30));
+  EXPECT_EQ(Violation(), "") << "three nodes are not four";
+
+  build.Gone(kube::kPods, "other");
+  LookFor(seconds(5));
+  EXPECT_THAT(Violation(), HasSubstr("invariant 3: the gang of default/a may start"));
+}
+
 TEST_F(InvariantsTest, WhoeverFitsStarts) {
   build.Job("a", 4, {"Placed=False"});
   build.Gang("a", 4, Queued({"InsufficientResources", "needs 4"}));

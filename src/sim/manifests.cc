@@ -41,7 +41,30 @@ std::vector<std::string> SplitAt(std::string_view text, char separator) {
 
 bool IsBytes(std::string_view resource) { return resource == "memory" || resource == "ephemeral-storage"; }
 
-// Where the pods of a role may run: select, tolerate, affinity.
+// Rules between the pods of one job, whatever its name: near, apart, spread.
+Outcome TakeRules(Words& words, const std::string& prefix, json::Doc& spec) {
+  json::Doc own = {{"labelSelector", json::Doc::object()},
+                   {"matchLabelKeys", json::Doc::array({"training.kubeflow.org/job-name"})}};
+  constexpr const char* kKinds[][2] = {{"near", "podAffinity"}, {"apart", "podAntiAffinity"}};
+  for (const auto& [option, kind] : kKinds) {
+    while (auto key = words.TakeOption(prefix + option)) {
+      own["topologyKey"] = *key;
+      spec["affinity"][kind]["requiredDuringSchedulingIgnoredDuringExecution"].push_back(own);
+    }
+  }
+  while (auto spread = words.TakeOption(prefix + "spread")) {
+    size_t colon = spread->find(':');
+    Result<int64_t> skew = ParseCount(colon == std::string::npos ? "1" : spread->substr(colon + 1), 1, 1000);
+    if (!skew.ok()) return Error{"spread: " + skew.error().message};
+    own["topologyKey"] = spread->substr(0, colon);
+    own["maxSkew"] = *skew;
+    own["whenUnsatisfiable"] = "DoNotSchedule";
+    spec["topologySpreadConstraints"].push_back(own);
+  }
+  return {};
+}
+
+// Where the pods of a role may run: select, tolerate, affinity, and rules between them.
 Outcome TakePlaces(Words& words, const std::string& prefix, json::Doc& spec) {
   while (auto select = words.TakeOption(prefix + "select")) {
     Result<std::pair<std::string, std::string>> label = ParsePair(*select);
@@ -63,7 +86,7 @@ Outcome TakePlaces(Words& words, const std::string& prefix, json::Doc& spec) {
     spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
         json::Doc::array({term});
   }
-  return {};
+  return TakeRules(words, prefix, spec);
 }
 
 json::Doc Container(const char* name, const kube::Resources& resources) {

@@ -21,8 +21,9 @@ Result<kube::Resources> TakeResources(Words& words, const std::string& prefix = 
 Result<kube::Labels> TakeProgramme(Words& words, const std::string& prefix = "");
 
 // A PyTorchJob without name: `workers=8 master=1` and for all roles, or with `worker.` or `master.` in front
-// for one: resources, programme, `restart=OnFailure select=k=v tolerate=key affinity=key:a|b port=23456`; for
-// the job: `backoff=3 clean=All suspend=yes managed-by=x label=k=v`.
+// for one: resources, programme, `restart=OnFailure select=k=v tolerate=key affinity=key:a|b port=23456
+// near=zone apart=host spread=zone:1` (the last three: rules between the job's own pods, by a node label);
+// for the job: `backoff=3 clean=All suspend=yes managed-by=x label=k=v`.
 Result<json::Doc> TakePyTorchJob(Words& words);
 
 // A bare Pod without name: resources, programme, `node=node-2 select=k=v tolerate=key`.

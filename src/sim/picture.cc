@@ -19,6 +19,19 @@ Number ParseNumber(const std::string& text, Number fallback) {
 
 bool IsJob(const kube::Resource& resource) { return jobs::FrameworkOf(resource) != nullptr; }
 
+// What the training operator gives every pod of a role. Source: training-operator GetPodFromTemplate.
+json::Doc MetadataOf(const json::Doc& job, const json::Doc& role, const std::string& name) {
+  json::Doc labels = json::Doc::object();
+  const json::Doc* own = json::Find(role, "template.metadata.labels");
+  if (own != nullptr && own->is_object()) labels = *own;
+  std::string lower = name;
+  for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  labels[std::string(api::kOperatorNameLabel)] = "pytorchjob-controller";
+  labels[std::string(api::kJobNameLabel)] = json::GetString(job, "metadata.name");
+  labels[std::string(api::kReplicaTypeLabel)] = lower;
+  return {{"namespace", json::GetString(job, "metadata.namespace")}, {"labels", std::move(labels)}};
+}
+
 std::vector<RoleAsk> AsksOf(const json::Doc& job) {
   std::vector<RoleAsk> asks;
   const json::Doc* roles = json::Find(job, "spec.pytorchReplicaSpecs");
@@ -26,9 +39,11 @@ std::vector<RoleAsk> AsksOf(const json::Doc& job) {
   for (const auto& [name, role] : roles->items()) {
     const json::Doc* pod_spec = json::Find(role, "template.spec");
     if (pod_spec == nullptr) return {};
-    Result<kube::PodNeed> need = kube::ParsePodNeed(json::Doc{{"spec", *pod_spec}});
+    json::Doc pod = {{"spec", *pod_spec}, {"metadata", MetadataOf(job, role, name)}};
+    Result<kube::PodNeed> need = kube::ParsePodNeed(pod);
     if (!need.ok()) return {};
-    asks.push_back({name, static_cast<int32_t>(json::GetInt(role, "replicas", 1)), *std::move(need)});
+    asks.push_back({name, static_cast<int32_t>(json::GetInt(role, "replicas", 1)), *std::move(need),
+                    kube::ParseMeta(pod).labels});
   }
   return asks;
 }

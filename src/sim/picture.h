@@ -38,6 +38,7 @@ struct RoleAsk {
   std::string role;  // "Worker"
   int32_t count = 0;
   kube::PodNeed need;
+  kube::Labels labels;  // of its pods, without those that differ from pod to pod
 };
 
 struct SeenJob {

@@ -1,6 +1,7 @@
 #include "sim/room_left.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace lockstep::sim {
@@ -12,9 +13,22 @@ std::string Lower(std::string text) {
   return text;
 }
 
-void Add(Taken& taken, const kube::PodNeed& need) {
-  kube::AddTo(taken.requests, need.requests);
+void Add(Taken& taken, Neighbour pod) {
+  kube::AddTo(taken.requests, pod.need->requests);
   taken.requests["pods"] += 1000;
+  taken.pods.push_back(std::move(pod));
+}
+
+std::map<std::string, const kube::Node*> ByName(const std::map<std::string, kube::Node>& all) {
+  std::map<std::string, const kube::Node*> nodes;
+  for (const auto& [name, node] : all) nodes.emplace(name, &node);
+  return nodes;
+}
+
+std::vector<Neighbour> Everybody(const std::map<std::string, Taken>& taken) {
+  std::vector<Neighbour> pods;
+  for (const auto& [node, there] : taken) pods.insert(pods.end(), there.pods.begin(), there.pods.end());
+  return pods;
 }
 
 bool HasSeats(api::GangPhase phase) {
@@ -37,7 +51,8 @@ void AddEmptySeats(const Picture& picture, const SeenJob& job, const api::Gang& 
           std::find_if(asks.begin(), asks.end(), [&](const RoleAsk& a) { return a.role == range.role; });
       if (ask == asks.end()) continue;
       for (int32_t i = range.first; i <= range.last; ++i) {
-        if (!there.contains({Lower(range.role), i})) Add(taken[seats.node], ask->need);
+        if (!there.contains({Lower(range.role), i}))
+          Add(taken[seats.node], {&job.meta.ns, &ask->labels, &ask->need, seats.node, false});
       }
     }
   }
@@ -54,6 +69,46 @@ kube::Amount Of(const kube::Resources& resources, const std::string& name) {
   return found == resources.end() ? 0 : found->second;
 }
 
+bool AnybodyKeepsAway(const std::map<std::string, Taken>& taken) {
+  return std::ranges::any_of(taken, [](const auto& entry) {
+    return std::ranges::any_of(entry.second.pods, [](const Neighbour& pod) {
+      return pod.labels != nullptr && !pod.need->rules.anti_affinity.empty();
+    });
+  });
+}
+
+// Pod by pod, each to the node with the emptiest domain that takes it; roles that wait for others get a
+// second chance.
+bool GreedyByRules(const std::vector<const kube::Node*>& nodes, std::map<std::string, Taken> taken,
+                   const std::vector<RoleAsk>& asks, const std::string& ns,
+                   const std::map<std::string, kube::Node>& all) {
+  std::map<std::string, const kube::Node*> by_name = ByName(all);
+  std::vector<Neighbour> others = Everybody(taken);
+  std::vector<int32_t> left;
+  for (const RoleAsk& ask : asks) left.push_back(ask.count);
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t role = 0; role < asks.size(); ++role) {
+      while (left[role] > 0) {
+        std::optional<std::pair<int64_t, Neighbour>> best;
+        for (const kube::Node* node : nodes) {
+          Neighbour pod{&ns, &asks[role].labels, &asks[role].need, node->meta.name, false};
+          if (Room(*node, &taken[node->meta.name], asks[role].need) < 1) continue;
+          if (!RuleAgainst(pod, others, by_name).empty()) continue;
+          int64_t crowd = CrowdAt(pod, others, by_name);
+          if (!best || crowd < best->first) best = {crowd, pod};
+        }
+        if (!best) break;
+        others.push_back(best->second);
+        Add(taken[best->second.node], best->second);
+        --left[role];
+        more = true;
+      }
+    }
+  }
+  return std::ranges::all_of(left, [](int32_t pods) { return pods == 0; });
+}
+
 bool Greedy(const std::vector<const kube::Node*>& nodes, std::map<std::string, Taken> taken,
             const std::vector<RoleAsk>& asks) {
   for (const RoleAsk& ask : asks) {
@@ -61,7 +116,7 @@ bool Greedy(const std::vector<const kube::Node*>& nodes, std::map<std::string, T
     for (const kube::Node* node : nodes) {
       Taken& there = taken[node->meta.name];
       int64_t more = std::min<int64_t>(missing, Room(*node, &there, ask.need));
-      for (int64_t i = 0; i < more; ++i) Add(there, ask.need);
+      for (int64_t i = 0; i < more; ++i) Add(there, {nullptr, nullptr, &ask.need, "", false});
       missing -= more;
       if (missing == 0) break;
     }
@@ -77,7 +132,8 @@ std::map<std::string, Taken> TakenByNode(const Picture& picture, const std::stri
   for (const auto& [key, pod] : picture.pods) {
     if (pod.pod.node_name.empty() || !kube::HoldsResources(pod.pod)) continue;
     if (!except.empty() && pod.job == except) continue;
-    Add(taken[pod.pod.node_name], pod.pod.need);
+    Add(taken[pod.pod.node_name],
+        {&pod.pod.meta.ns, &pod.pod.meta.labels, &pod.pod.need, pod.pod.node_name, pod.deleting()});
   }
   for (const auto& [key, job] : picture.jobs) {
     const api::Gang* gang = picture.GangOf(job);
@@ -114,17 +170,38 @@ bool Alike(const std::vector<RoleAsk>& asks) {
                      [&](const RoleAsk& ask) { return ask.need == asks.front().need; });
 }
 
+bool HasRules(const std::vector<RoleAsk>& asks) {
+  return std::ranges::any_of(asks, [](const RoleAsk& ask) { return !ask.need.rules.empty(); });
+}
+
 bool SurelyFits(const std::vector<const kube::Node*>& nodes, const std::map<std::string, Taken>* taken,
-                const std::vector<RoleAsk>& asks) {
+                const std::vector<RoleAsk>& asks, const std::string& ns,
+                const std::map<std::string, kube::Node>& all) {
   if (asks.empty()) return false;
   for (const RoleAsk& ask : asks) {
     if (!ask.need.host_ports.empty()) return false;  // would need a search
   }
   std::map<std::string, Taken> start = taken == nullptr ? std::map<std::string, Taken>() : *taken;
+  if (HasRules(asks) || AnybodyKeepsAway(start)) return GreedyByRules(nodes, start, asks, ns, all);
   if (Greedy(nodes, start, asks)) return true;
   if (Alike(asks)) return false;
   std::vector<RoleAsk> turned(asks.rbegin(), asks.rend());
   return Greedy(nodes, start, turned);
+}
+
+std::string BrokenRule(const Picture& picture, const SeenJob& job, const api::Gang& gang,
+                       const std::map<std::string, Taken>& taken) {
+  if (!HasRules(job.asks) && !AnybodyKeepsAway(taken)) return "";
+  std::vector<Neighbour> pods;
+  for (const api::NodeSeats& seats : gang.status.placement) {
+    for (const api::RoleRange& range : seats.pods) {
+      auto ask = std::ranges::find(job.asks, range.role, &RoleAsk::role);
+      if (ask == job.asks.end()) continue;
+      for (int32_t i = range.first; i <= range.last; ++i)
+        pods.push_back({&job.meta.ns, &ask->labels, &ask->need, seats.node, false});
+    }
+  }
+  return RuleAgainstAll(std::move(pods), Everybody(taken), ByName(picture.nodes));
 }
 
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kube/model/pod.h"
+#include "sim/neighbours.h"
 #include "sim/picture.h"
 
 namespace lockstep::sim {
@@ -14,6 +15,7 @@ namespace lockstep::sim {
 
 struct Taken {
   kube::Resources requests;  // "pods" counts pods
+  std::vector<Neighbour> pods;
 };
 // By node: pods that hold resources, and the recorded seats of gangs whose pods do not exist yet. Without the
 // pods and seats of `except` (a job's "ns/name").
@@ -25,10 +27,20 @@ std::string Excess(const kube::Node& node, const Taken& taken);
 // How many more such pods a node takes. `taken` null: on the empty node.
 int64_t Room(const kube::Node& node, const Taken* taken, const kube::PodNeed& need);
 
-// True if the gang fits for sure: exact for alike pods, a plain greedy search for several roles. `nodes`:
-// those it may use; `taken` null: on the empty cluster.
+// True if the gang fits for sure: exact for alike pods without rules about other pods, else a plain greedy
+// search. `nodes`: those it may use; `all`: the cluster's; `taken` null: on the empty cluster. `ns`: the
+// gang's.
 bool SurelyFits(const std::vector<const kube::Node*>& nodes, const std::map<std::string, Taken>* taken,
-                const std::vector<RoleAsk>& asks);
+                const std::vector<RoleAsk>& asks, const std::string& ns,
+                const std::map<std::string, kube::Node>& all);
+
+// Whether a pod of the gang has rules about other pods, so that SurelyFits is not exact.
+bool HasRules(const std::vector<RoleAsk>& asks);
+
+// The rule between pods that the recorded placement of a gang breaks; "" if there is none. `taken`: without
+// the gang's own.
+std::string BrokenRule(const Picture& picture, const SeenJob& job, const api::Gang& gang,
+                       const std::map<std::string, Taken>& taken);
 
 // All pods of the gang are alike, so SurelyFits is exact.
 bool Alike(const std::vector<RoleAsk>& asks);

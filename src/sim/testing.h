@@ -17,18 +17,21 @@ class PictureBuilder {
 
   void Node(const std::string& name, int gpus) {
     json::Doc node = {
-        {"metadata", {{"name", name}}},
+        {"metadata", {{"name", name}, {"labels", {{"kubernetes.io/hostname", name}}}}},
         {"status",
          {{"allocatable", {{"nvidia.com/gpu", gpus}, {"cpu", "64"}, {"memory", "64Gi"}, {"pods", "110"}}},
           {"conditions", json::Doc::array({{{"type", "Ready"}, {"status", "True"}}})}}}};
     Take(kube::kNodes, node);
   }
 
-  // A job of `workers` one-GPU workers with the given conditions, each "Type=Status".
-  void Job(const std::string& name, int workers, const std::vector<std::string>& conditions = {}) {
+  // A job of `workers` one-GPU workers with the given conditions, each "Type=Status". `rules` go into the
+  // pods' spec.
+  void Job(const std::string& name, int workers, const std::vector<std::string>& conditions = {},
+           const json::Doc& rules = json::Doc::object()) {
     json::Doc pod = {
         {"containers", json::Doc::array({{{"name", "pytorch"},
                                           {"resources", {{"requests", {{"nvidia.com/gpu", "1"}}}}}}})}};
+    pod.update(rules);
     json::Doc job = {{"apiVersion", "kubeflow.org/v1"},
                      {"kind", "PyTorchJob"},
                      {"metadata", {{"name", name}, {"namespace", "default"}, {"uid", "uid-" + name}}}};

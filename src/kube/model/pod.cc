@@ -1,7 +1,6 @@
 #include "kube/model/pod.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "kube/model/reader.h"
 
@@ -117,26 +116,11 @@ std::vector<HostPort> ParseHostPorts(Reader& read, const Doc& spec) {
   return ports;
 }
 
-bool Any(const Doc& spec, std::string_view path, const std::function<bool(const Doc&)>& which) {
-  const Doc* list = json::Find(spec, path);
-  return list != nullptr && list->is_array() && std::ranges::any_of(*list, which);
-}
-
-// What nothing here can meet; see PodNeed::unmet.
+// What nothing here can meet; see PodNeed::unmet. Rules between pods add to it.
 std::vector<std::string> ParseUnmet(const Doc& spec) {
-  std::vector<std::string> unmet;
-  auto anything = [](const Doc&) { return true; };
-  for (const char* kind : {"podAffinity", "podAntiAffinity"}) {
-    std::string path = std::string("affinity.") + kind + ".requiredDuringSchedulingIgnoredDuringExecution";
-    if (Any(spec, path, anything)) unmet.push_back("spec." + path);
-  }
-  if (Any(spec, "topologySpreadConstraints", [](const Doc& constraint) {
-        return json::GetString(constraint, "whenUnsatisfiable") != "ScheduleAnyway";
-      })) {
-    unmet.push_back("spec.topologySpreadConstraints with whenUnsatisfiable DoNotSchedule");
-  }
-  if (Any(spec, "resourceClaims", anything)) unmet.push_back("spec.resourceClaims");
-  return unmet;
+  const Doc* claims = json::Find(spec, "resourceClaims");
+  if (claims == nullptr || !claims->is_array() || claims->empty()) return {};
+  return {"spec.resourceClaims"};
 }
 
 PodPhase ParsePhase(std::string_view text) {
@@ -228,6 +212,10 @@ Result<PodNeed> ParsePodNeed(const Doc& pod) {
     need.tolerations = read.Take(ParseTolerations(json::Key(spec, "tolerations")), "spec.");
     need.host_ports = ParseHostPorts(read, *spec);
     need.unmet = ParseUnmet(*spec);
+    if (spec->contains("affinity") || spec->contains("topologySpreadConstraints")) {
+      Meta meta = ParseMeta(pod);
+      need.rules = read.Take(ParsePodRules(*spec, meta.ns, meta.labels, need.unmet));
+    }
   }
   if (read.error()) return *read.error();
   return need;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kube/model/meta.h"
+#include "kube/model/pod_rules.h"
 #include "kube/model/quantity.h"
 #include "kube/model/selector.h"
 #include "kube/model/taint.h"
@@ -43,6 +44,7 @@ struct PodNeed {
   NodeConstraint nodes;
   std::vector<Toleration> tolerations;
   std::vector<HostPort> host_ports;
+  PodRules rules;
   // Paths of rules of placement that nothing here can meet: pods with one are refused, by its name.
   std::vector<std::string> unmet;
 
