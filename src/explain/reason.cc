@@ -103,6 +103,13 @@ bool NoNodeMatches(const gang::NoFit& no_fit) {
   return false;
 }
 
+// No role lacks a seat and no resource is short, but roles want the same places.
+bool RolesGetInTheWay(const gang::NoFit& no_fit) {
+  bool short_of = no_fit.shortest && no_fit.shortest->needed > no_fit.shortest->free;
+  return no_fit.classes.size() > 1 && !short_of &&
+         std::ranges::all_of(no_fit.classes, [](const auto& fit) { return fit.seats >= fit.wanted; });
+}
+
 // A class whose pods exclude each other by a host port, and that finds too few nodes.
 const gang::ClassFit* OnePerNode(const gang::NoFit& no_fit) {
   for (const gang::ClassFit& fit : no_fit.classes) {
@@ -191,6 +198,11 @@ api::GangReason ExplainNoFit(const gang::NoFit& no_fit, const std::vector<Holder
   }
   if (NoNodeMatches(no_fit)) {
     return {no_fit.never ? code : "NoMatchingNode", never + "no node takes its pods: " + Clauses(no_fit)};
+  }
+  if (RolesGetInTheWay(no_fit)) {
+    return {no_fit.never ? code : "Fragmented",
+            never + "each of its roles would fit alone, but not all of them together" +
+                (no_fit.proved ? "" : ", as far as was searched")};
   }
   if (const gang::ClassFit* fit = OnePerNode(no_fit); fit != nullptr && enough) {
     std::string clauses = Clauses(no_fit);

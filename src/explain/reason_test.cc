@@ -73,6 +73,25 @@ TEST(ExplainNoFit, SaysThatWhatIsFreeIsInTooSmallPieces) {
       "needs 8 nvidia.com/gpu, 8 free, but in too small pieces: 4 nodes have too little nvidia.com/gpu");
 }
 
+TEST(ExplainNoFit, SaysThatRolesGetInEachOthersWay) {
+  gang::NoFit no_fit = Short("nvidia.com/gpu", 2000, 2000);
+  no_fit.classes = {{.wanted = 2, .seats = 2}, {.wanted = 1, .seats = 2}};
+  api::GangReason reason = ExplainNoFit(no_fit, {});
+  EXPECT_EQ(reason.code, "Fragmented");
+  EXPECT_EQ(reason.message, "each of its roles would fit alone, but not all of them together");
+  no_fit.proved = false;
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).message,
+            "each of its roles would fit alone, but not all of them together, as far as was searched");
+  no_fit.proved = no_fit.never = true;
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).code, "Impossible");
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).message,
+            "can never run here: each of its roles would fit alone, but not all of them together");
+  no_fit.shortest->free = 1000;
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).message,
+            "can never run here: needs 2 nvidia.com/gpu, the nodes it may use have 1")
+      << "a resource that is short says more";
+}
+
 TEST(ExplainNoFit, TellsTheRulesWhereNoNodeTakesThePods) {
   gang::NoFit no_fit;
   no_fit.nodes = 6;
