@@ -159,7 +159,8 @@ void AfterServiceCreate(Draft& draft, GangState& gang, const Action& action, con
 
 void AfterJobStatus(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
   if (done.status.ok()) {
-    Observe(draft.world, gang.framework->resource(), done.object);
+    // The watch may have shown the job's deletion before this answer came: it must not bring the job back.
+    if (gang.job != nullptr) Observe(draft.world, gang.framework->resource(), done.object);
     gang.failures.erase(action.touches);
     gang.status_written = draft.now.mono;
     return;

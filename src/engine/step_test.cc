@@ -72,6 +72,20 @@ TEST(Step, AServiceThatRanksLookUpComesBeforeTheFirstPod) {
   }
 }
 
+TEST(Step, AnAnswerThatComesAfterTheJobsDeletionDoesNotBringItBack) {
+  HandDriven engine;
+  engine.Nodes(2, 1);
+  engine.Job("a", 2);
+  engine.Settle();
+  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
+  std::optional<Action> status = engine.RunUntil(ActionKind::kWriteJobStatus);
+  ASSERT_TRUE(status);
+  engine.Gone(kube::kPyTorchJobs, "pytorchjobs/default/a");
+  engine.Applied(*status);
+  engine.Step();
+  EXPECT_EQ(engine.Gang("a").job, nullptr);
+}
+
 TEST(Step, SeatsOfAWriteWithoutAnswerStayTaken) {
   HandDriven engine;
   engine.Nodes(8, 1);

@@ -103,6 +103,15 @@ class HandDriven {
     See(resource, std::move(object));
   }
 
+  // A watch shows that an object, named "plural/ns/name", is gone. What was sent before may still be
+  // answered.
+  void Gone(const kube::Resource& resource, const std::string& name) {
+    json::Doc object = objects_.at(name);
+    object["metadata"]["resourceVersion"] = std::to_string(++version_);
+    events_.push_back(cluster::Observed{&resource, std::make_shared<const json::Doc>(std::move(object)),
+                                        /*gone=*/true});
+  }
+
   // Steps and applies all actions until none comes.
   void Settle() {
     for (std::vector<cluster::Action> actions = Step(); !actions.empty() || !events_.empty();
