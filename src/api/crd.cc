@@ -2,6 +2,6 @@
 
 namespace lockstep::api {
 
-std::vector<json::Doc> Crds() { return {GangCrd(), PyTorchJobCrd()}; }
+std::vector<json::Doc> Crds() { return {GangCrd(), PyTorchJobCrd(), TFJobCrd()}; }
 
 }  // namespace lockstep::api

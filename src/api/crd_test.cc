@@ -87,11 +87,33 @@ TEST(PyTorchJobCrd, HasUpstreamsColumnsAndScale) {
                  {"statusReplicasPath", ".status.replicaStatuses.Worker.active"}}));
 }
 
-TEST(PyTorchJobCrd, TakesAnyPodTemplate) {
-  Doc crd = PyTorchJobCrd();
-  const Doc& replica =
-      RootOf(crd)["properties"]["spec"]["properties"]["pytorchReplicaSpecs"]["additionalProperties"];
-  EXPECT_EQ(replica["properties"]["template"]["x-kubernetes-preserve-unknown-fields"], true);
+TEST(TFJobCrd, HasUpstreamsColumnsAndNoScale) {
+  Doc crd = TFJobCrd();
+  EXPECT_EQ(crd["metadata"]["name"], "tfjobs.kubeflow.org");
+  EXPECT_EQ(crd["spec"]["names"],
+            Doc({{"kind", "TFJob"}, {"listKind", "TFJobList"}, {"plural", "tfjobs"}, {"singular", "tfjob"}}));
+  EXPECT_THAT(ColumnsOf(crd),
+              ElementsAre("State .status.conditions[-1:].type", "Age .metadata.creationTimestamp"));
+  EXPECT_EQ(crd["spec"]["versions"][0]["subresources"], Doc({{"status", Doc::object()}}));
+}
+
+TEST(KubeflowCrd, TakesAnyPodTemplate) {
+  for (const auto& [crd, roles] :
+       {std::pair(PyTorchJobCrd(), "pytorchReplicaSpecs"), std::pair(TFJobCrd(), "tfReplicaSpecs")}) {
+    const Doc& spec = RootOf(crd)["properties"]["spec"];
+    EXPECT_EQ(spec["required"], Doc::array({roles}));
+    const Doc& replica = spec["properties"][roles]["additionalProperties"];
+    EXPECT_EQ(replica["properties"]["template"]["x-kubernetes-preserve-unknown-fields"], true);
+  }
+}
+
+TEST(KubeflowCrd, SaysWhichRestartPolicyIsTheDefault) {
+  auto text = [](const Doc& crd, const char* roles) {
+    const Doc& replica = RootOf(crd)["properties"]["spec"]["properties"][roles]["additionalProperties"];
+    return replica["properties"]["restartPolicy"]["description"];
+  };
+  EXPECT_EQ(text(PyTorchJobCrd(), "pytorchReplicaSpecs"), "Always, OnFailure (default), Never or ExitCode.");
+  EXPECT_EQ(text(TFJobCrd(), "tfReplicaSpecs"), "Always, OnFailure, Never (default) or ExitCode.");
 }
 
 std::string FileText(const std::string& path) {
@@ -127,6 +149,7 @@ TEST(ApiDocs, NameEveryKindAndDeepFields) {
   EXPECT_THAT(text, HasSubstr("## Gang\n"));
   EXPECT_THAT(text, HasSubstr("`status.restarts.fault`"));
   EXPECT_THAT(text, HasSubstr("`spec.pytorchReplicaSpecs.*.template`"));
+  EXPECT_THAT(text, HasSubstr("`spec.tfReplicaSpecs.*.template`"));
   EXPECT_THAT(text, HasSubstr("| `status.placement` | list of string |"));
 }
 

@@ -5,6 +5,8 @@
 #include "base/real_loop.h"
 #include "cli/commands.h"
 #include "cli/connection.h"
+#include "jobs/framework.h"
+#include "jobs/pod.h"
 #include "kube/client/http_api.h"
 
 namespace lockstep::cli {
@@ -63,18 +65,23 @@ void PrintJson(const api::Gang& gang) {
   std::printf("%s\n", json::DumpPretty(doc).c_str());
 }
 
+struct JobName {
+  const kube::Resource* resource;
+  std::string name;
+};
+
 // "pytorchjob/NAME": the kind in any case, singular or plural.
-Result<std::pair<std::string, std::string>> ParseJob(const std::string& text) {
+Result<JobName> ParseJob(const std::string& text) {
   size_t slash = text.find('/');
   if (slash == std::string::npos || slash + 1 == text.size()) {
     return Error{"\"" + text + "\": must be KIND/NAME, for example pytorchjob/bert"};
   }
   std::string kind = text.substr(0, slash);
-  for (char& c : kind) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (kind == "pytorchjobs") kind.pop_back();
-  if (kind != "pytorchjob")
-    return Error{"\"" + kind + "\": not a kind of job that Lockstep runs; pytorchjob is"};
-  return std::pair(kind, text.substr(slash + 1));
+  const jobs::Framework* framework = jobs::FrameworkNamed(kind);
+  if (framework == nullptr) {
+    return Error{"\"" + kind + "\": not a kind of job that Lockstep runs; must be " + jobs::FrameworkNames()};
+  }
+  return JobName{&framework->resource(), text.substr(slash + 1)};
 }
 
 int Fail(const std::string& message) {
@@ -111,18 +118,19 @@ std::string WithoutGang(const std::optional<kube::Response>& job) {
 }
 
 int RunExplain(const Flags& flags) {
-  auto job = ParseJob(flags.job);
+  Result<JobName> job = ParseJob(flags.job);
   if (!job.ok()) return Fail(job.error().message);
   Result<kube::ClientConfig> config = Connect(flags.kubeconfig, flags.context);
   if (!config.ok()) return Fail(config.error().message);
   RealLoop loop;
   kube::HttpApi api(loop, *config);
   std::string ns = flags.ns.empty() ? config->ns : flags.ns;
-  auto response = Get(loop, api, kube::kGangs, ns, api::GangName(job->first, job->second));
+  auto response = Get(loop, api, kube::kGangs, ns, api::GangName(job->resource->kind, job->name));
   if (!response) return Fail("no answer from the API server within 20s");
   if (response->status.not_found()) {
-    auto object = Get(loop, api, kube::kPyTorchJobs, ns, job->second);
-    return Fail(job->first + " " + ns + "/" + job->second + ": " + WithoutGang(object));
+    auto object = Get(loop, api, *job->resource, ns, job->name);
+    return Fail(jobs::TypeLabel(job->resource->kind) + " " + ns + "/" + job->name + ": " +
+                WithoutGang(object));
   }
   if (!response->status.ok()) return Fail(response->status.message);
   Result<json::Doc> doc = json::Parse(response->body);

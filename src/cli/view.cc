@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "jobs/framework.h"
+
 namespace lockstep::cli {
 
 namespace {
@@ -32,8 +34,8 @@ PodSum Sum(const std::vector<const sim::SeenPod*>& pods, const std::string& owne
 
 int WantedPods(const sim::SeenJob& job) {
   int wanted = 0;
-  const json::Doc* roles = json::Find(*job.object, "spec.pytorchReplicaSpecs");
-  if (roles == nullptr || !roles->is_object()) return 0;
+  const json::Doc* roles = jobs::RoleSpecs(jobs::FrameworkOf(*job.resource)->kind(), *job.object);
+  if (roles == nullptr) return 0;
   for (const json::Doc& role : *roles) wanted += static_cast<int>(json::GetInt(role, "replicas", 1));
   return wanted;
 }

@@ -53,7 +53,7 @@ void SetMembership(const kube::Pod& pod, PodRecord& record) {
   record.index = static_cast<int32_t>(index);
   record.attempt = attempt;
   for (const kube::ContainerState& c : pod.containers) {
-    if (!c.init && c.terminated && c.name == framework->container()) record.exit_code = c.exit_code;
+    if (!c.init && c.terminated && c.name == framework->kind().container) record.exit_code = c.exit_code;
   }
 }
 

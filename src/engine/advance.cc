@@ -206,7 +206,8 @@ bool EndStart(Draft& draft, GangState& gang, const Members& members) {
 
 void AdvanceStart(Draft& draft, GangState& gang, const jobs::Job& job, const Members& members) {
   GangStatus next = gang.status();
-  if (members.running + members.succeeded == members.wanted) {
+  // A failed rank that the job can do without will not run any more.
+  if (members.running + members.succeeded + members.failed == members.wanted) {
     next.phase = GangPhase::kRunning;
     next.start_failures = 0;
     next.not_before.reset();

@@ -60,6 +60,7 @@ void Count(GangState& gang, const jobs::Role& role, const PodRecord& pod, jobs::
     return;
   }
   jobs::CountPod(counts, role.restart_policy, pod.phase, /*deleting=*/false, pod.exit_code);
+  if (pod.index == 0 && pod.phase == kube::PodPhase::kFailed) counts.first_succeeded = false;
   if (pod.phase == kube::PodPhase::kRunning) ++members.running;
   if (pod.phase == kube::PodPhase::kSucceeded) {
     ++members.succeeded;
@@ -81,7 +82,7 @@ bool EnsureService(Draft& draft, GangState& gang, const jobs::Job& job, size_t r
   request.verb = kube::Verb::kCreate;
   request.resource = &kube::kServices;
   request.ns = gang.ns;
-  request.body = json::Dump(job.framework->ServiceFor(job, role, index));
+  request.body = json::Dump(jobs::ServiceFor(job, job.roles[role], index));
   draft.Emit(ActionKind::kCreateService, gang, ServiceKey(gang, name), std::move(request));
   return false;
 }
@@ -155,6 +156,8 @@ Members CountMembers(GangState& gang, const jobs::Job& job) {
   }
   for (size_t role = 0; role < job.roles.size(); ++role) {
     std::string label = cluster::RoleLabel(job.roles[role].type);
+    members.failed += members.counts[role].failed;
+    if (gang.succeeded.contains(label + "/0")) members.counts[role].first_succeeded = true;
     for (size_t i = 0; i < members.pods[role].size(); ++i) {
       if (members.pods[role][i] != nullptr) continue;
       std::string id = label + "/" + std::to_string(i);

@@ -13,6 +13,7 @@ struct Members {
   int32_t vanished = 0;                         // existed once in this attempt and are gone
   const cluster::PodRecord* refused = nullptr;  // its kubelet refused to admit it
   const cluster::PodRecord* broken = nullptr;   // waits with an error of image or configuration
+  int32_t failed = 0;                           // where the job goes on: ranks that it can do without
   int32_t container_restarts = 0;               // in place, of the running ones
 };
 

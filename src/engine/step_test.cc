@@ -72,6 +72,32 @@ TEST(Step, AServiceThatRanksLookUpComesBeforeTheFirstPod) {
   }
 }
 
+TEST(Step, EveryServiceOfATFJobComesBeforeItsFirstPod) {
+  HandDriven engine;
+  engine.Nodes(3, 1);
+  engine.TFJob("a", 1, 2);
+  ASSERT_TRUE(engine.RunUntil(ActionKind::kCreatePod));
+  for (const char* name : {"a-ps-0", "a-worker-0", "a-worker-1"}) {
+    EXPECT_TRUE(engine.Gang("a", "tfjobs").services.contains(name)) << name;
+  }
+}
+
+TEST(Step, WorkerZerosSuccessEndsATFJobWhoseOthersStillRun) {
+  HandDriven engine;
+  engine.Nodes(4, 1);
+  engine.TFJob("a", 1, 3);
+  engine.Settle();
+  for (const char* pod : {"a-ps-0", "a-worker-0", "a-worker-1", "a-worker-2"}) engine.PodIs(pod, "Running");
+  engine.Settle();
+  ASSERT_EQ(engine.Gang("a", "tfjobs").status().phase, GangPhase::kRunning);
+  for (const char* pod : {"a-worker-1", "a-worker-2"}) engine.PodIs(pod, "Succeeded");
+  engine.Settle();
+  EXPECT_EQ(engine.Gang("a", "tfjobs").status().phase, GangPhase::kRunning) << "others decide nothing";
+  engine.PodIs("a-worker-0", "Succeeded");
+  engine.Settle();
+  EXPECT_EQ(engine.Gang("a", "tfjobs").status().phase, GangPhase::kSucceeded);
+}
+
 TEST(Step, AnAnswerThatComesAfterTheJobsDeletionDoesNotBringItBack) {
   HandDriven engine;
   engine.Nodes(2, 1);

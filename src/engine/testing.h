@@ -27,20 +27,26 @@ class HandDriven {
 
   // A PyTorchJob of `workers` alike pods of one GPU.
   void Job(const std::string& name, int workers) {
-    json::Doc container = {
-        {"name", "pytorch"}, {"image", "i"}, {"resources", {{"limits", {{"nvidia.com/gpu", 1}}}}}};
-    json::Doc worker = {{"replicas", workers},
-                        {"restartPolicy", "OnFailure"},
-                        {"template", {{"spec", {{"containers", json::Doc::array({container})}}}}}};
-    See(kube::kPyTorchJobs, {{"apiVersion", "kubeflow.org/v1"},
-                             {"kind", "PyTorchJob"},
-                             {"metadata",
-                              {{"name", name},
-                               {"namespace", "default"},
-                               {"uid", "uid-" + name},
-                               {"generation", 1},
-                               {"creationTimestamp", FormatTime(now.wall)}}},
-                             {"spec", {{"pytorchReplicaSpecs", {{"Worker", worker}}}}}});
+    Submit(kube::kPyTorchJobs, name, {{"pytorchReplicaSpecs", {{"Worker", Role("pytorch", workers)}}}});
+  }
+
+  // A TFJob of so many parameter servers and workers, of one GPU each.
+  void TFJob(const std::string& name, int servers, int workers) {
+    Submit(
+        kube::kTFJobs, name,
+        {{"tfReplicaSpecs", {{"PS", Role("tensorflow", servers)}, {"Worker", Role("tensorflow", workers)}}}});
+  }
+
+  void Submit(const kube::Resource& resource, const std::string& name, const json::Doc& spec) {
+    See(resource, {{"apiVersion", resource.ApiVersion()},
+                   {"kind", resource.kind},
+                   {"metadata",
+                    {{"name", name},
+                     {"namespace", "default"},
+                     {"uid", "uid-" + name},
+                     {"generation", 1},
+                     {"creationTimestamp", FormatTime(now.wall)}}},
+                   {"spec", spec}});
   }
 
   // Something a watch shows; a resourceVersion is given to it.
@@ -126,8 +132,8 @@ class HandDriven {
     events_ = {};
   }
 
-  const cluster::GangState& Gang(const std::string& job) const {
-    return world.gangs.at("pytorchjobs/default/" + job);
+  const cluster::GangState& Gang(const std::string& job, const std::string& plural = "pytorchjobs") const {
+    return world.gangs.at(plural + "/default/" + job);
   }
 
   // What the kubelet says of a pod that was created.
@@ -142,6 +148,14 @@ class HandDriven {
   }
 
  private:
+  static json::Doc Role(const char* name, int replicas) {
+    json::Doc container = {
+        {"name", name}, {"image", "i"}, {"resources", {{"limits", {{"nvidia.com/gpu", 1}}}}}};
+    return {{"replicas", replicas},
+            {"restartPolicy", "OnFailure"},
+            {"template", {{"spec", {{"containers", json::Doc::array({container})}}}}}};
+  }
+
   std::vector<cluster::Event> events_;
   std::map<std::string, json::Doc> objects_;
   uint64_t version_ = 100;

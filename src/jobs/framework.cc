@@ -1,6 +1,8 @@
 #include "jobs/framework.h"
 
+#include "jobs/pod.h"
 #include "jobs/pytorch/pytorch_job.h"
+#include "jobs/tensorflow/tf_job.h"
 
 namespace lockstep::jobs {
 
@@ -37,9 +39,34 @@ void CountPod(RoleCounts& counts, std::string_view restart_policy, kube::PodPhas
   }
 }
 
+Verdict JudgeFailures(const Job& job, std::span<const RoleCounts> counts, size_t* failed_role) {
+  // Permanent failures first: a job must not restart for one role while another has failed it for good.
+  for (Verdict verdict : {Verdict::kFailed, Verdict::kRestart}) {
+    for (size_t i = 0; i < counts.size(); ++i) {
+      const RoleCounts& count = counts[i];
+      if (count.failed == 0 || job.roles[i].replicas <= count.succeeded + count.active) continue;
+      if ((verdict == Verdict::kFailed) != count.permanent_failure) continue;
+      if (failed_role != nullptr) *failed_role = i;
+      return verdict;
+    }
+  }
+  return Verdict::kGoesOn;
+}
+
+const RoleCounts* CountsOf(const Job& job, std::span<const RoleCounts> counts, std::string_view type) {
+  const Role* role = job.role(type);
+  return role == nullptr ? nullptr : &counts[static_cast<size_t>(role - job.roles.data())];
+}
+
+bool AllSucceeded(const Job& job, std::span<const RoleCounts> counts, std::string_view type) {
+  const RoleCounts* count = CountsOf(job, counts, type);
+  return count != nullptr && count->succeeded >= job.role(type)->replicas;
+}
+
 std::span<const Framework* const> AllFrameworks() {
   static const PyTorchJob pytorch;
-  static const Framework* const all[] = {&pytorch};
+  static const TFJob tensorflow;
+  static const Framework* const all[] = {&pytorch, &tensorflow};
   return all;
 }
 
@@ -48,6 +75,22 @@ const Framework* FrameworkOf(const kube::Resource& resource) {
     if (&framework->resource() == &resource) return framework;
   }
   return nullptr;
+}
+
+const Framework* FrameworkNamed(std::string_view word) {
+  for (const Framework* framework : AllFrameworks()) {
+    std::string singular = TypeLabel(framework->resource().kind), asked = TypeLabel(word);
+    if (asked == singular || asked == framework->resource().plural) return framework;
+  }
+  return nullptr;
+}
+
+std::string FrameworkNames() {
+  std::string names;
+  for (const Framework* framework : AllFrameworks()) {
+    names.append(names.empty() ? "" : " or ").append(TypeLabel(framework->resource().kind));
+  }
+  return names;
 }
 
 }  // namespace lockstep::jobs

@@ -10,7 +10,7 @@ int32_t Job::pods() const {
 
 const Role* Job::role(std::string_view type) const {
   auto found = std::ranges::find(roles, type, &Role::type);
-  return found == roles.end() ? nullptr : &*found;
+  return found == roles.end() || found->replicas == 0 ? nullptr : &*found;
 }
 
 }  // namespace lockstep::jobs

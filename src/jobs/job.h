@@ -43,7 +43,9 @@ struct Job {
   json::DocPtr status;  // as last observed; an object, maybe empty
 
   int32_t pods() const;
-  const Role* role(std::string_view type) const;  // null if the job has none of this type
+  // Null if the job has no pod of this type: a role that an edit added to a running job has none until its
+  // next start.
+  const Role* role(std::string_view type) const;
   // Only jobs that nobody else manages are ours (spec.runPolicy.managedBy). Of the others nothing but `meta`,
   // `spec`, `status` and `run_policy.managed_by` is read: they may even break our validation.
   bool ours() const {

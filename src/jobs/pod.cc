@@ -12,12 +12,6 @@ namespace {
 
 constexpr size_t kMaxName = 63;
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
 // Ten hexadecimal digits.
 std::string ShortHash(std::string_view text) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
@@ -32,9 +26,8 @@ void AppendAttempt(json::Doc& spec, const char* list, int64_t attempt) {
   if (containers == spec.end() || !containers->is_array()) return;
   for (json::Doc& container : *containers) {
     if (!container.is_object()) continue;
-    json::Doc& env = container["env"];
-    if (!env.is_array()) env = json::Doc::array();
-    env.push_back({{"name", api::kAttemptEnv}, {"value", std::to_string(attempt)}});
+    AppendEnv(container,
+              json::Doc::array({{{"name", api::kAttemptEnv}, {"value", std::to_string(attempt)}}}));
   }
 }
 
@@ -42,6 +35,29 @@ json::Doc& ObjectAt(json::Doc& parent, const char* key) {
   json::Doc& child = parent[key];
   if (!child.is_object()) child = json::Doc::object();
   return child;
+}
+
+// The port of this name in a container; null if there is none.
+const json::Doc* FindPort(const json::Doc& container, std::string_view name) {
+  const json::Doc* ports = json::Key(&container, "ports");
+  if (ports == nullptr || !ports->is_array()) return nullptr;
+  auto found =
+      std::ranges::find_if(*ports, [&](const auto& port) { return json::GetString(port, "name") == name; });
+  return found == ports->end() ? nullptr : &*found;
+}
+
+// The kind's own container; null if there is none.
+const json::Doc* OwnContainer(const json::Doc& pod_spec, const Kind& kind) {
+  const json::Doc* containers = json::Key(&pod_spec, "containers");
+  if (containers == nullptr || !containers->is_array()) return nullptr;
+  auto found = std::ranges::find_if(
+      *containers, [&](const auto& one) { return json::GetString(one, "name") == kind.container; });
+  return found == containers->end() ? nullptr : &*found;
+}
+
+json::Doc SpecOf(const Role& role) {
+  const json::Doc* spec = json::Key(role.pod_template.get(), "spec");
+  return spec != nullptr && spec->is_object() ? *spec : json::Doc::object();
 }
 
 }  // namespace
@@ -65,8 +81,14 @@ void StampPod(json::Doc& pod, int64_t attempt, const std::string& node) {
   if (!node.empty()) spec["nodeName"] = node;
 }
 
+std::string TypeLabel(std::string_view type) {
+  std::string lower(type);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
 std::string ReplicaName(const Job& job, const Role& role, int32_t index) {
-  return job.meta.name + "-" + Lower(role.type) + "-" + std::to_string(index);
+  return job.meta.name + "-" + TypeLabel(role.type) + "-" + std::to_string(index);
 }
 
 std::string ServiceName(const Job& job, const Role& role, int32_t index) {
@@ -74,13 +96,13 @@ std::string ServiceName(const Job& job, const Role& role, int32_t index) {
 }
 
 std::string OperatorName(const Framework& framework) {
-  return Lower(framework.resource().kind) + "-controller";
+  return TypeLabel(framework.resource().kind) + "-controller";
 }
 
 json::Doc ReplicaLabels(const Job& job, const Role& role, int32_t index) {
   return {{api::kOperatorNameLabel, OperatorName(*job.framework)},
           {api::kJobNameLabel, job.meta.name},
-          {api::kReplicaTypeLabel, Lower(role.type)},
+          {api::kReplicaTypeLabel, TypeLabel(role.type)},
           {api::kReplicaIndexLabel, std::to_string(index)}};
 }
 
@@ -88,7 +110,7 @@ std::string RoleSelector(const Job& job, const Role& role) {
   std::string text(api::kJobNameLabel);
   text.append("=").append(job.meta.name).append(",").append(api::kOperatorNameLabel).append("=");
   text.append(OperatorName(*job.framework)).append(",").append(api::kReplicaTypeLabel).append("=");
-  return text + Lower(role.type);
+  return text + TypeLabel(role.type);
 }
 
 json::Doc OwnerReferences(const Job& job) {
@@ -116,29 +138,53 @@ json::Doc PodOfTemplate(const Job& job, const Role& role, int32_t index, bool ma
   json::Doc& labels = ObjectAt(metadata, "labels");
   labels.update(ReplicaLabels(job, role, index));
   if (master) labels[std::string(api::kJobRoleLabel)] = "master";
-  const json::Doc* spec = json::Key(role.pod_template.get(), "spec");
-  pod["spec"] = spec != nullptr && spec->is_object() ? *spec : json::Doc::object();
+  pod["spec"] = SpecOf(role);
+  AddDefaultPort(pod["spec"], job.framework->kind());
   pod["spec"]["restartPolicy"] = role.restart_policy == "ExitCode" ? "Never" : role.restart_policy;
   return pod;
 }
 
-json::Doc HeadlessService(const Job& job, const Role& role, int32_t index, const json::Doc& pod,
-                          std::string_view container) {
+void AppendEnv(json::Doc& container, const json::Doc& variables) {
+  json::Doc& env = container["env"];
+  if (!env.is_array()) env = json::Doc::array();
+  env.insert(env.end(), variables.begin(), variables.end());
+}
+
+void AddDefaultPort(json::Doc& pod_spec, const Kind& kind) {
+  auto containers = pod_spec.find("containers");
+  if (containers == pod_spec.end() || !containers->is_array() || containers->empty()) return;
+  json::Doc* target = &containers->front();
+  for (json::Doc& container : *containers) {
+    if (json::GetString(container, "name") != kind.container) continue;
+    target = &container;
+    break;
+  }
+  if (!target->is_object() || FindPort(*target, kind.port_name) != nullptr) return;
+  json::Doc& ports = (*target)["ports"];
+  if (!ports.is_array()) ports = json::Doc::array();
+  ports.push_back({{"name", kind.port_name}, {"containerPort", kind.port}});
+}
+
+int64_t PortOf(const Role& role, const Kind& kind) {
+  const json::Doc* spec = json::Key(role.pod_template.get(), "spec");
+  const json::Doc* container = spec != nullptr ? OwnContainer(*spec, kind) : nullptr;
+  const json::Doc* port = container != nullptr ? FindPort(*container, kind.port_name) : nullptr;
+  return port != nullptr ? json::GetInt(*port, "containerPort", kind.port) : kind.port;
+}
+
+json::Doc ServiceFor(const Job& job, const Role& role, int32_t index) {
+  json::Doc spec = SpecOf(role);
+  AddDefaultPort(spec, job.framework->kind());
   json::Doc ports = json::Doc::array();
   std::set<std::string> names;
   std::set<int64_t> numbers;
-  const json::Doc* containers = json::Find(pod, "spec.containers");
-  for (const json::Doc& one : containers != nullptr ? *containers : json::Doc::array()) {
-    if (json::GetString(one, "name") != container) continue;
-    const json::Doc* list = json::Key(&one, "ports");
-    if (list == nullptr || !list->is_array()) break;
-    for (const json::Doc& port : *list) {
-      std::string name = json::GetString(port, "name");
-      int64_t number = json::GetInt(port, "containerPort");
-      if (name.empty() || !names.insert(name).second || !numbers.insert(number).second) continue;
-      ports.push_back({{"name", name}, {"port", number}});
-    }
-    break;
+  const json::Doc* container = OwnContainer(spec, job.framework->kind());
+  const json::Doc* list = container != nullptr ? json::Key(container, "ports") : nullptr;
+  for (const json::Doc& port : list != nullptr && list->is_array() ? *list : json::Doc::array()) {
+    std::string name = json::GetString(port, "name");
+    int64_t number = json::GetInt(port, "containerPort");
+    if (name.empty() || !names.insert(name).second || !numbers.insert(number).second) continue;
+    ports.push_back({{"name", name}, {"port", number}});
   }
   json::Doc labels = ReplicaLabels(job, role, index);
   return {{"apiVersion", "v1"},

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "jobs/job.h"
+#include "jobs/kind.h"
 #include "json/doc.h"
 #include "kube/model/meta.h"
 
@@ -19,6 +20,8 @@ void StampPod(json::Doc& pod, int64_t attempt, const std::string& node);
 
 // What the pods and services of every framework share. Source: training-operator pkg/controller.v1/common.
 
+// A type or kind in lower case, as names and labels have it.
+std::string TypeLabel(std::string_view type);
 // `<job>-<type in lower case>-<index>`, however long.
 std::string ReplicaName(const Job& job, const Role& role, int32_t index);
 // The headless service of a replica: ReplicaName, shortened as PodName does, for DNS has 63 characters too.
@@ -32,12 +35,20 @@ std::string RoleSelector(const Job& job, const Role& role);
 // The job as controlling owner.
 json::Doc OwnerReferences(const Job& job);
 
-// The pod of the role's template for one index: name, namespace, labels, owner and restart policy. ExitCode
-// becomes Never: the kubelet must not restart what we judge. `master` adds the label job-role=master.
+// The pod of the role's template for one index: name, namespace, labels, owner, restart policy and default
+// port. ExitCode becomes Never: the kubelet must not restart what we judge. `master` adds the label
+// job-role=master.
 json::Doc PodOfTemplate(const Job& job, const Role& role, int32_t index, bool master);
-// The headless service over the named ports of container `container` (`pod` is the replica's pod). Unnamed
-// ports are left out: a service with several ports may not have them.
-json::Doc HeadlessService(const Job& job, const Role& role, int32_t index, const json::Doc& pod,
-                          std::string_view container);
+// Behind what is there already; of a name that comes twice the last one wins.
+void AppendEnv(json::Doc& container, const json::Doc& variables);
+
+// Adds the kind's port to its own container, or to the first where none has the name, unless that has a port
+// of this name.
+void AddDefaultPort(json::Doc& pod_spec, const Kind& kind);
+// The number of the kind's port in a role's pods, defaults applied.
+int64_t PortOf(const Role& role, const Kind& kind);
+// The headless service of one replica, over the named ports of the kind's own container. Unnamed ports are
+// left out: a service with several ports may not have them.
+json::Doc ServiceFor(const Job& job, const Role& role, int32_t index);
 
 }  // namespace lockstep::jobs

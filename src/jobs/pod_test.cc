@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "api/labels.h"
+#include "jobs/testing.h"
 
 namespace lockstep::jobs {
 namespace {
@@ -85,6 +86,55 @@ TEST(StampPod, SurvivesAPodOfNothing) {
   StampPod(pod, 2, "n");
   EXPECT_EQ(pod["metadata"]["name"], "-r2");
   EXPECT_EQ(pod["spec"]["nodeName"], "n");
+}
+
+constexpr Kind kTraining{.resource = kube::kTFJobs,
+                         .role_specs = "specs",
+                         .types = {},
+                         .any_case = false,
+                         .fewest_replicas = 1,
+                         .container = "main",
+                         .port_name = "meet",
+                         .port = 7000,
+                         .restart_policy = "Never",
+                         .scales = false};
+
+TEST(DefaultPort, GoesToTheKindsOwnContainer) {
+  json::Doc spec = {{"containers", json::Doc::array({{{"name", "a"}}, {{"name", "main"}}})}};
+  AddDefaultPort(spec, kTraining);
+  EXPECT_FALSE(spec["containers"][0].contains("ports"));
+  EXPECT_EQ(spec["containers"][1]["ports"], json::Doc::array({{{"name", "meet"}, {"containerPort", 7000}}}));
+}
+
+TEST(DefaultPort, GoesToTheFirstContainerWhereNoneHasTheName) {
+  json::Doc spec = {{"containers", json::Doc::array({{{"name", "a"}}, {{"name", "b"}}})}};
+  AddDefaultPort(spec, kTraining);
+  EXPECT_TRUE(spec["containers"][0].contains("ports"));
+  EXPECT_FALSE(spec["containers"][1].contains("ports"));
+  json::Doc nothing = {{"containers", json::Doc::array()}};
+  AddDefaultPort(nothing, kTraining);
+  EXPECT_THAT(nothing["containers"], ::testing::IsEmpty());
+}
+
+TEST(DefaultPort, GivesWayToAPortOfItsName) {
+  json::Doc own = {{"name", "meet"}, {"containerPort", 9}};
+  json::Doc spec = {
+      {"containers", json::Doc::array({{{"name", "main"}, {"ports", json::Doc::array({own})}}})}};
+  json::Doc before = spec;
+  AddDefaultPort(spec, kTraining);
+  EXPECT_EQ(spec, before);
+  Role role;
+  role.pod_template = std::make_shared<json::Doc>(json::Doc{{"spec", spec}});
+  EXPECT_EQ(PortOf(role, kTraining), 9);
+  role.pod_template = std::make_shared<json::Doc>(Template("main"));
+  EXPECT_EQ(PortOf(role, kTraining), 7000);
+}
+
+TEST(AppendEnv, StandsBehindWhatIsThere) {
+  json::Doc container = SmallPod()["spec"]["containers"][0];
+  AppendEnv(container, json::Doc::array({{{"name", "A"}, {"value", "2"}}}));
+  EXPECT_EQ(container["env"],
+            json::Doc::array({{{"name", "A"}, {"value", "1"}}, {{"name", "A"}, {"value", "2"}}}));
 }
 
 }  // namespace

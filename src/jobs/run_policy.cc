@@ -34,8 +34,7 @@ std::string TypeList(std::span<const std::string_view> types) {
 }
 
 std::optional<Role> ReadRole(const json::Doc& spec, const std::string& path, std::string_view type,
-                             std::string_view container, std::string_view restart_default,
-                             FieldErrors& errors) {
+                             const Kind& kind, FieldErrors& errors) {
   if (!spec.is_object()) {
     errors.Add(path, "must be an object", spec);
     return std::nullopt;
@@ -43,20 +42,35 @@ std::optional<Role> ReadRole(const json::Doc& spec, const std::string& path, std
   Role role;
   role.type = type;
   const json::Doc* given = json::Key(&spec, "replicas");
-  std::optional<int64_t> replicas = errors.Int(&spec, path, "replicas", 1, kInt32);
+  std::optional<int64_t> replicas = errors.Int(&spec, path, "replicas", kind.fewest_replicas, kInt32);
   role.replicas = static_cast<int32_t>(replicas.value_or(given == nullptr || given->is_null() ? 1 : 0));
   role.restart_policy =
       errors.Word(&spec, path, "restartPolicy", {"", "Always", "OnFailure", "Never", "ExitCode"})
           .value_or("");
-  if (role.restart_policy.empty()) role.restart_policy = restart_default;
+  if (role.restart_policy.empty()) role.restart_policy = kind.restart_policy;
   const json::Doc* pod_template = errors.Object(&spec, path, "template");
   const json::Doc* written = json::Key(&spec, "template");
   if (pod_template != nullptr || written == nullptr || written->is_null()) {
-    CheckTemplate(pod_template, kube::Join(path, "template"), container, errors);
+    CheckTemplate(pod_template, kube::Join(path, "template"), kind.container, errors);
   }
   role.pod_template =
       std::make_shared<json::Doc>(pod_template != nullptr ? *pod_template : json::Doc::object());
   return role;
+}
+
+// The key of each type in the role specs, as the manifest spells it.
+std::map<std::string_view, std::string> KeysByType(const json::Doc& specs, const std::string& path,
+                                                   const Kind& kind, FieldErrors& errors) {
+  std::map<std::string_view, std::string> keys;
+  for (const auto& [key, value] : specs.items()) {
+    std::string_view type = TypeOf(kind, key);
+    if (type.empty()) {
+      errors.Add(path, "replica type must be " + TypeList(kind.types), json::Doc(key));
+    } else if (auto [known, fresh] = keys.try_emplace(type, key); !fresh) {
+      errors.Add(kube::Join(path, key), "is the same replica type as " + known->second);
+    }
+  }
+  return keys;
 }
 
 }  // namespace
@@ -80,33 +94,29 @@ RunPolicy ReadRunPolicy(const json::Doc& spec, FieldErrors& errors) {
   return read;
 }
 
-std::vector<Role> ReadRoles(const json::Doc& spec, std::string_view key,
-                            std::span<const std::string_view> types, std::string_view container,
-                            std::string_view restart_default, FieldErrors& errors) {
-  const std::string path = kube::Join("spec", key);
+std::vector<Role> ReadRoles(const json::Doc& spec, const Kind& kind, FieldErrors& errors) {
+  const std::string path = kube::Join("spec", kind.role_specs);
   std::vector<Role> roles;
-  const json::Doc* specs = errors.Object(&spec, "spec", key);
+  const json::Doc* specs = errors.Object(&spec, "spec", kind.role_specs);
   if (specs == nullptr || specs->empty()) {
-    if (specs != nullptr || json::Key(&spec, key) == nullptr || json::Key(&spec, key)->is_null()) {
-      errors.Add(path, "must be set");
-    }
+    const json::Doc* written = json::Key(&spec, kind.role_specs);
+    if (specs != nullptr || written == nullptr || written->is_null()) errors.Add(path, "must be set");
     return roles;
   }
-  for (const auto& [type, value] : specs->items()) {
-    if (std::ranges::find(types, type) == types.end()) {
-      errors.Add(path, "replica type must be " + TypeList(types), json::Doc(type));
-    }
-  }
+  std::map<std::string_view, std::string> keys = KeysByType(*specs, path, kind, errors);
   int64_t pods = 0;
-  for (std::string_view type : types) {
-    const json::Doc* value = json::Key(specs, type);
-    if (value == nullptr) continue;
+  size_t broken = errors.size();
+  for (std::string_view type : kind.types) {
+    auto key = keys.find(type);
+    if (key == keys.end()) continue;
     std::optional<Role> role =
-        ReadRole(*value, kube::Join(path, type), type, container, restart_default, errors);
+        ReadRole(specs->at(key->second), kube::Join(path, key->second), type, kind, errors);
     if (!role) continue;
     pods += role->replicas;
-    roles.push_back(*std::move(role));
+    if (role->replicas > 0) roles.push_back(*std::move(role));
   }
+  if (pods == 0 && errors.size() == broken && !keys.empty())
+    errors.Add(path, "must have at least one pod in all");
   if (pods > kMaxGangPods) {
     errors.Add(path, "must have at most " + std::to_string(kMaxGangPods) + " pods in all, has " +
                          std::to_string(pods));

@@ -12,10 +12,11 @@ using api::GangPhase;
 // Conditions hold no megabytes, whatever a manifest breaks.
 constexpr size_t kMaxMessage = 8192;
 
-std::string Kind(const Framework& framework) { return std::string(framework.resource().kind); }
+std::string KindName(const Framework& framework) { return std::string(framework.resource().kind); }
 
 Condition Created(const Framework& framework, const std::string& name) {
-  return {"Created", true, Kind(framework) + "Created", Kind(framework) + " " + name + " is created."};
+  return {"Created", true, KindName(framework) + "Created",
+          KindName(framework) + " " + name + " is created."};
 }
 
 json::Doc ObjectOrEmpty(const json::DocPtr& doc) {
@@ -53,7 +54,8 @@ void FoldActive(json::Doc& status) {
 void SetReplicaStatuses(json::Doc& status, const Job& job, std::span<const RoleCounts> counts) {
   json::Doc replicas = json::Doc::object();
   for (size_t i = 0; i < job.roles.size(); ++i) {
-    json::Doc& role = replicas[job.roles[i].type] = {{"selector", RoleSelector(job, job.roles[i])}};
+    json::Doc& role = replicas[job.roles[i].type] = json::Doc::object();
+    if (job.framework->kind().scales) role["selector"] = RoleSelector(job, job.roles[i]);
     if (i >= counts.size()) continue;
     if (counts[i].active > 0) role["active"] = counts[i].active;
     if (counts[i].succeeded > 0) role["succeeded"] = counts[i].succeeded;
@@ -65,7 +67,7 @@ void SetReplicaStatuses(json::Doc& status, const Job& job, std::span<const RoleC
 // Suspended [Created, Running=False, Suspended=True]; resumed [Created, Suspended=False, ...].
 void SetSuspension(json::Doc& status, const Job& job, WallTime now) {
   json::Doc& conditions = ConditionsOf(status);
-  std::string kind = Kind(*job.framework), name = kind + " " + job.meta.name;
+  std::string kind = KindName(*job.framework), name = kind + " " + job.meta.name;
   if (job.run_policy.suspend) {
     if (FindCondition(conditions, "Running") != nullptr) {
       SetCondition(conditions, {"Running", false, kind + "Suspended", name + " is suspended."}, now);
@@ -80,15 +82,27 @@ void SetSuspension(json::Doc& status, const Job& job, WallTime now) {
 
 void SetRestarting(json::Doc& conditions, const Job& job, const std::string& why, WallTime now) {
   SetCondition(conditions,
-               {"Restarting", true, Kind(*job.framework) + "Restarting",
+               {"Restarting", true, KindName(*job.framework) + "Restarting",
                 "job " + job.meta.name + " is restarting because " + why},
                now);
+}
+
+// A final exit code fails every kind in the same words. Source: pkg/controller.v1/common/pod.go.
+std::string FailedMessage(const Job& job, const JobFacts& facts) {
+  if (facts.failed_role >= job.roles.size()) return "";
+  const Role& role = job.roles[facts.failed_role];
+  if (role.restart_policy == "ExitCode") {
+    return "job \"" + job.meta.name + "\" is failing because \"" + role.type + "\" replica(s) failed.";
+  }
+  bool counted = facts.failed_role < facts.counts.size();
+  return job.framework->FailedMessage(job, facts.failed_role,
+                                      counted ? facts.counts[facts.failed_role] : RoleCounts{});
 }
 
 // The job is over: the last condition, and when that was.
 void Finish(json::Doc& status, const Job& job, const JobFacts& facts, WallTime now) {
   json::Doc& conditions = ConditionsOf(status);
-  std::string kind = Kind(*job.framework);
+  std::string kind = KindName(*job.framework);
   if (facts.verdict == Verdict::kSucceeded) {
     // A restart that worked is no longer one; upstream passes through Running, which removes it.
     RemoveCondition(conditions, "Restarting");
@@ -96,12 +110,7 @@ void Finish(json::Doc& status, const Job& job, const JobFacts& facts, WallTime n
                  now);
     FoldActive(status);
   } else {
-    RoleCounts counts =
-        facts.failed_role < facts.counts.size() ? facts.counts[facts.failed_role] : RoleCounts{};
-    std::string message = facts.failure;
-    if (message.empty() && facts.failed_role < job.roles.size()) {
-      message = job.framework->FailedMessage(job, facts.failed_role, counts);
-    }
+    std::string message = facts.failure.empty() ? FailedMessage(job, facts) : facts.failure;
     SetCondition(conditions, {"Failed", true, kind + "Failed", message}, now);
   }
   if (!status.contains("completionTime")) status["completionTime"] = FormatTime(now);
@@ -118,7 +127,7 @@ void SetProgress(json::Doc& status, const Job& job, const JobFacts& facts, WallT
     SetRestarting(conditions, job, why.empty() ? "replica(s) failed." : why, now);
   } else if (phase == GangPhase::kRunning) {
     SetCondition(conditions,
-                 {"Running", true, Kind(*job.framework) + "Running", job.framework->RunningMessage(job)},
+                 {"Running", true, KindName(*job.framework) + "Running", job.framework->RunningMessage(job)},
                  now);
   } else if (phase < GangPhase::kRunning && IsTrue(conditions, "Running")) {
     RemoveCondition(conditions, "Running");  // the last condition is the STATE that people see
@@ -154,7 +163,7 @@ json::Doc NextStatus(const Job& job, const JobFacts& facts, WallTime now) {
 json::Doc InvalidStatus(const Framework& framework, const InvalidJob& job, WallTime now) {
   json::Doc status = ObjectOrEmpty(job.status);
   if (Finished(status)) return status;
-  std::string message = Kind(framework) + " " + job.meta.name + " failed validation because ";
+  std::string message = KindName(framework) + " " + job.meta.name + " failed validation because ";
   for (size_t i = 0; i < job.errors.size(); ++i) {
     if (message.size() + job.errors[i].size() > kMaxMessage) {
       message += "; and " + std::to_string(job.errors.size() - i) + " more";
@@ -164,7 +173,7 @@ json::Doc InvalidStatus(const Framework& framework, const InvalidJob& job, WallT
   }
   json::Doc& conditions = ConditionsOf(status);
   SetCondition(conditions, Created(framework, job.meta.name), now);
-  SetCondition(conditions, {"Failed", true, Kind(framework) + "FailedValidation", message}, now);
+  SetCondition(conditions, {"Failed", true, KindName(framework) + "FailedValidation", message}, now);
   if (!status.contains("completionTime")) status["completionTime"] = FormatTime(now);
   return status;
 }

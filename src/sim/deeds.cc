@@ -2,6 +2,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "jobs/framework.h"
 #include "json/yaml.h"
 #include "sim/manifests.h"
 #include "sim/runner.h"
@@ -44,12 +45,10 @@ json::Doc TaintsDoc(std::vector<kube::Taint> taints, const ChangeNode& change) {
   return doc;
 }
 
-const kube::Resource* KindOf(const std::string& kind) {
-  if (kind == "job") return &kube::kPyTorchJobs;
-  if (kind == "pod") return &kube::kPods;
-  if (kind == "gang") return &kube::kGangs;
-  if (kind == "service") return &kube::kServices;
-  return &kube::kNodes;
+json::Doc PatchOf(const jobs::Kind& kind, const ChangeJob& change) {
+  json::Doc patch = change.patch;
+  if (change.workers) patch["spec"][std::string(kind.role_specs)]["Worker"]["replicas"] = *change.workers;
+  return patch;
 }
 
 }  // namespace
@@ -60,7 +59,22 @@ Outcome Runner::Answered(const std::string& what, const kube::Response& response
                response.status.message};
 }
 
+const jobs::Framework& Runner::FrameworkOfJob(const std::string& name) const {
+  auto found = frameworks_.find(name);
+  return found != frameworks_.end() ? *found->second : *jobs::AllFrameworks().front();
+}
+
+const kube::Resource& Runner::ResourceOf(const std::string& kind, const std::string& name) const {
+  if (kind == "job") return FrameworkOfJob(name).resource();
+  if (kind == "pod") return kube::kPods;
+  if (kind == "gang") return kube::kGangs;
+  if (kind == "service") return kube::kServices;
+  return kube::kNodes;
+}
+
 Outcome Runner::Create(const kube::Resource& resource, const json::Doc& object) {
+  if (const jobs::Framework* framework = jobs::FrameworkOf(resource))
+    frameworks_[json::GetString(object, "metadata.name")] = framework;
   kube::Request request;
   request.verb = kube::Verb::kCreate;
   request.resource = &resource;
@@ -111,7 +125,9 @@ Outcome Runner::Do(const Submit& deed) {
     manifest["metadata"]["namespace"] = ground_.ns();
     if (deed.rendezvous) AddRendezvous(manifest, name);
     ScaleProgrammes(manifest, ground_.scale());
-    if (Outcome error = Create(kube::kPyTorchJobs, manifest)) return error;
+    const kube::Resource* resource =
+        kube::FindResource(json::GetString(manifest, "apiVersion"), json::GetString(manifest, "kind"));
+    if (Outcome error = Create(*resource, manifest)) return error;
   }
   return {};
 }
@@ -170,9 +186,9 @@ Outcome Runner::Do(const ChangeOperators& deed) {
 }
 
 Outcome Runner::Do(const Delete& deed) {
-  const kube::Resource* resource = KindOf(deed.kind);
   for (const std::string& name : deed.names) {
-    if (resource == &kube::kNodes) {
+    const kube::Resource& resource = ResourceOf(deed.kind, name);
+    if (&resource == &kube::kNodes) {
       ground_.fleet().RemoveNode(name);
       if (!Run([&] { return !ground_.picture().nodes.contains(name); }, kNodesWithin)) {
         return Error{"node " + name + " was not removed"};
@@ -181,9 +197,9 @@ Outcome Runner::Do(const Delete& deed) {
     }
     kube::Request request;
     request.verb = kube::Verb::kDelete;
-    request.resource = resource;
+    request.resource = &resource;
     request.ns = ground_.ns();
-    request.name = deed.kind == "gang" ? api::GangName(kube::kPyTorchJobs.kind, name) : name;
+    request.name = deed.kind == "gang" ? api::GangName(FrameworkOfJob(name).resource().kind, name) : name;
     request.grace_seconds = deed.grace_seconds;
     request.propagation = "Background";
     if (Outcome error = Answered("delete " + name, ground_.Ask(std::move(request)))) return error;
@@ -211,7 +227,8 @@ Outcome Runner::Do(const ChangeNode& deed) {
 
 Outcome Runner::Do(const ChangeJob& deed) {
   for (const std::string& name : deed.names) {
-    if (Outcome error = Patch(kube::kPyTorchJobs, name, deed.patch)) return error;
+    const jobs::Framework& framework = FrameworkOfJob(name);
+    if (Outcome error = Patch(framework.resource(), name, PatchOf(framework.kind(), deed))) return error;
   }
   return {};
 }

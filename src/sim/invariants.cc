@@ -175,11 +175,14 @@ void Invariants::CheckNodes() {
 // 1. No live pods, or within placeTimeout + startTimeout all that must run. Every progress begins a new time.
 void Invariants::CheckParts(const SeenJob& job, const api::Gang* gang) {
   int live = 0, running = 0, over = 0;
+  // Such a job goes on without a worker that failed (jobs/tensorflow).
+  bool can_lose = json::GetBool(*job.object, "spec.enableDynamicWorker");
   for (const SeenPod* pod : picture_.PodsOf(job.meta.key())) {
     if (pod->owner_uid != job.meta.uid) continue;
     if (pod->live()) ++live;
     if (pod->running()) ++running;
     if (pod->pod.phase == kube::PodPhase::kSucceeded) ++over;
+    if (pod->pod.phase == kube::PodPhase::kFailed && can_lose) ++over;
   }
   if (live == 0 || job.finished()) return;
   std::string key = job.meta.key();

@@ -1,6 +1,7 @@
 #include "sim/kube_ground.h"
 
 #include "api/crd.h"
+#include "jobs/framework.h"
 
 namespace lockstep::sim {
 
@@ -14,6 +15,14 @@ std::string NamespaceOf(const std::string& name) {
   std::string label = name.substr(0, 40);  // a DNS label takes no underscores
   std::replace(label.begin(), label.end(), '_', '-');
   return "s-" + label + "-" + std::to_string(now.time_since_epoch().count() % 1'000'000'000);
+}
+
+// Every kind of job, then `others`.
+std::vector<const kube::Resource*> JobsAnd(std::initializer_list<const kube::Resource*> others) {
+  std::vector<const kube::Resource*> resources;
+  for (const jobs::Framework* framework : jobs::AllFrameworks()) resources.push_back(&framework->resource());
+  resources.insert(resources.end(), others);
+  return resources;
 }
 
 kube::Request Make(kube::Verb verb, const kube::Resource& resource, const std::string& ns,
@@ -45,7 +54,7 @@ Outcome KubeGround::InstallKinds() {
     kube::Response response = Ask(std::move(request));
     if (!response.status.ok() && !response.status.already_exists()) return Error{response.status.message};
   }
-  for (const kube::Resource* resource : {&kube::kGangs, &kube::kPyTorchJobs}) {
+  for (const kube::Resource* resource : JobsAnd({&kube::kGangs})) {
     MonoTime end = loop_.now().mono + kPrepareWithin;
     while (!Ask(Make(kube::Verb::kList, *resource, ns_, "")).status.ok()) {
       if (loop_.now().mono > end) return Error{std::string(resource->plural) + " are not served"};
@@ -109,7 +118,7 @@ void KubeGround::DeleteAll(const kube::Resource& resource) {
 void KubeGround::CleanUp() {
   network_.Clear();
   for (const kube::Resource* resource :
-       {&kube::kPyTorchJobs, &kube::kGangs, &kube::kPods, &kube::kServices, &kube::kLeases}) {
+       JobsAnd({&kube::kGangs, &kube::kPods, &kube::kServices, &kube::kLeases})) {
     DeleteAll(*resource);
   }
   fleet_->RemoveAllNodes();

@@ -3,13 +3,14 @@
 #include <cmath>
 
 #include "base/time.h"
+#include "jobs/framework.h"
+#include "jobs/pod.h"
 
 namespace lockstep::sim {
 
 namespace {
 
 constexpr std::string_view kHollow = "hollow.lockstep.dev/";
-constexpr std::string_view kReplicaSpecs = "pytorchReplicaSpecs";
 
 struct ProgrammeOption {
   const char* option;
@@ -89,7 +90,7 @@ Outcome TakePlaces(Words& words, const std::string& prefix, json::Doc& spec) {
   return TakeRules(words, prefix, spec);
 }
 
-json::Doc Container(const char* name, const kube::Resources& resources) {
+json::Doc Container(std::string_view name, const kube::Resources& resources) {
   json::Doc container = {{"name", name}, {"image", "registry.example.com/train:1"}};
   for (const auto& [resource, amount] : resources) {
     std::string text = kube::FormatQuantity(amount, IsBytes(resource));
@@ -128,11 +129,12 @@ Result<RoleOptions> TakeRole(Words& words, const std::string& prefix) {
   return role;
 }
 
-json::Doc Role(int64_t replicas, const RoleOptions& all, const RoleOptions& own) {
+json::Doc Role(std::string_view container_name, int64_t replicas, const RoleOptions& all,
+               const RoleOptions& own) {
   json::Doc spec = all.places;
   for (const auto& [key, value] : own.places.items()) spec[key] = value;
   if (auto priority = own.priority ? own.priority : all.priority) spec["priorityClassName"] = *priority;
-  json::Doc container = Container("pytorch", Over(all.resources, own.resources));
+  json::Doc container = Container(container_name, Over(all.resources, own.resources));
   if (std::optional<std::string> port = own.port ? own.port : all.port) {
     int number = std::atoi(port->c_str());
     container["ports"] =
@@ -169,6 +171,21 @@ Outcome TakeRunPolicy(Words& words, json::Doc& job) {
   }
   if (policy.empty()) job["spec"].erase("runPolicy");
   return {};
+}
+
+Outcome TakeTensorFlowOptions(Words& words, json::Doc& job) {
+  if (auto success = words.TakeOption("success")) job["spec"]["successPolicy"] = *success;
+  if (auto dynamic = words.TakeOption("dynamic")) {
+    Result<bool> yes = ParseYes("dynamic", *dynamic);
+    if (!yes.ok()) return yes.error();
+    job["spec"]["enableDynamicWorker"] = *yes;
+  }
+  return {};
+}
+
+// The option that says how many: `workers=8`, but `chief=1 ps=2`.
+std::string CountOption(std::string_view type) {
+  return type == "Worker" ? "workers" : jobs::TypeLabel(type);
 }
 
 }  // namespace
@@ -214,29 +231,35 @@ Result<kube::Labels> TakeProgramme(Words& words, const std::string& prefix) {
   return annotations;
 }
 
-Result<json::Doc> TakePyTorchJob(Words& words) {
-  json::Doc job = {{"apiVersion", "kubeflow.org/v1"}, {"kind", "PyTorchJob"}};
+Result<json::Doc> TakeJob(const jobs::Kind& kind, Words& words) {
+  json::Doc job = {{"apiVersion", kind.resource.ApiVersion()}, {"kind", kind.resource.kind}};
   job["metadata"] = json::Doc::object();
-  int64_t counts[2] = {0, 0};
-  const char* options[2] = {"master", "workers"};
-  for (int i = 0; i < 2; ++i) {
-    std::optional<std::string> text = words.TakeOption(options[i]);
+  std::vector<std::pair<std::string_view, int64_t>> counts;
+  for (std::string_view type : kind.types) {
+    std::optional<std::string> text = words.TakeOption(CountOption(type));
     if (!text) continue;
     Result<int64_t> count = ParseCount(*text, -1000, 1'000'000);
-    if (!count.ok()) return Error{std::string(options[i]) + ": " + count.error().message};
-    counts[i] = *count;
+    if (!count.ok()) return Error{CountOption(type) + ": " + count.error().message};
+    if (*count != 0) counts.emplace_back(type, *count);
   }
-  if (counts[0] == 0 && counts[1] == 0) return Error{"a job needs workers=N or master=1"};
-  Result<RoleOptions> master = TakeRole(words, "master.");
-  Result<RoleOptions> worker = TakeRole(words, "worker.");
+  if (counts.empty()) return Error{"a job needs workers=N or " + CountOption(kind.types.front()) + "=1"};
+  // Options of one role first: what is left is for all.
+  std::vector<RoleOptions> own;
+  for (const auto& [type, count] : counts) {
+    Result<RoleOptions> role = TakeRole(words, jobs::TypeLabel(type) + ".");
+    if (!role.ok()) return role.error();
+    own.push_back(*std::move(role));
+  }
   Result<RoleOptions> all = TakeRole(words, "");
-  for (const auto* role : {&master, &worker, &all}) {
-    if (!role->ok()) return role->error();
+  if (!all.ok()) return all.error();
+  for (size_t i = 0; i < counts.size(); ++i) {
+    json::Doc role = Role(kind.container, counts[i].second, *all, own[i]);
+    job["spec"][std::string(kind.role_specs)][std::string(counts[i].first)] = std::move(role);
   }
-  json::Doc& specs = job["spec"][kReplicaSpecs];
-  if (counts[0] != 0) specs["Master"] = Role(counts[0], *all, *master);
-  if (counts[1] != 0) specs["Worker"] = Role(counts[1], *all, *worker);
   if (Outcome error = TakeRunPolicy(words, job)) return *error;
+  if (&kind.resource == &kube::kTFJobs) {
+    if (Outcome error = TakeTensorFlowOptions(words, job)) return *error;
+  }
   return job;
 }
 
@@ -288,15 +311,21 @@ kube::Labels Scaled(kube::Labels programme, double factor) {
 
 namespace {
 
+// The kind of a job's manifest; null for anything else.
+const jobs::Kind* KindOf(const json::Doc& manifest) {
+  const kube::Resource* resource =
+      kube::FindResource(json::GetString(manifest, "apiVersion"), json::GetString(manifest, "kind"));
+  const jobs::Framework* framework = resource != nullptr ? jobs::FrameworkOf(*resource) : nullptr;
+  return framework != nullptr ? &framework->kind() : nullptr;
+}
+
 // The metadata of every pod that a manifest describes.
 std::vector<json::Doc*> PodMetadata(json::Doc& manifest) {
   std::vector<json::Doc*> found;
   if (json::GetString(manifest, "kind") == "Pod") return {&manifest["metadata"]};
-  auto spec = manifest.find("spec");
-  if (spec == manifest.end() || !spec->is_object() || !spec->contains(kReplicaSpecs)) return {};
-  json::Doc& roles = (*spec)[kReplicaSpecs];
-  if (!roles.is_object()) return {};
-  for (json::Doc& role : roles) {
+  const jobs::Kind* kind = KindOf(manifest);
+  if (kind == nullptr || jobs::RoleSpecs(*kind, manifest) == nullptr) return {};
+  for (json::Doc& role : manifest["spec"][std::string(kind->role_specs)]) {
     if (role.is_object() && role.contains("template") && role["template"].is_object()) {
       found.push_back(&role["template"]["metadata"]);
     }
@@ -320,7 +349,10 @@ void ScaleProgrammes(json::Doc& manifest, double factor) {
 
 void AddRendezvous(json::Doc& manifest, const std::string& job) {
   int64_t pods = 0;
-  for (const json::Doc& role : manifest["spec"][kReplicaSpecs]) pods += json::GetInt(role, "replicas", 1);
+  const jobs::Kind* kind = KindOf(manifest);
+  const json::Doc* roles = kind != nullptr ? jobs::RoleSpecs(*kind, manifest) : nullptr;
+  if (roles == nullptr) return;
+  for (const json::Doc& role : *roles) pods += json::GetInt(role, "replicas", 1);
   for (json::Doc* metadata : PodMetadata(manifest)) {
     (*metadata)["annotations"][std::string(kHollow) + "rendezvous"] = job + "/" + std::to_string(pods);
   }

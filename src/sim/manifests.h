@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "jobs/kind.h"
 #include "json/doc.h"
 #include "kube/model/meta.h"
 #include "kube/model/quantity.h"
@@ -20,11 +21,12 @@ Result<kube::Resources> TakeResources(Words& words, const std::string& prefix = 
 // the annotations by which a hollow node knows what the program does.
 Result<kube::Labels> TakeProgramme(Words& words, const std::string& prefix = "");
 
-// A PyTorchJob without name: `workers=8 master=1` and for all roles, or with `worker.` or `master.` in front
-// for one: resources, programme, `restart=OnFailure select=k=v tolerate=key affinity=key:a|b port=23456
-// near=zone apart=host spread=zone:1` (the last three: rules between the job's own pods, by a node label);
-// for the job: `backoff=3 clean=All suspend=yes managed-by=x label=k=v`.
-Result<json::Doc> TakePyTorchJob(Words& words);
+// A job without name: `workers=8 master=1`, or `chief=1 ps=2` and so on by the types of its kind, and for all
+// roles, or with `worker.` or `ps.` in front for one: resources, programme, `restart=OnFailure select=k=v
+// tolerate=key affinity=key:a|b port=23456 near=zone apart=host spread=zone:1` (the last three: rules between
+// the job's own pods, by a node label); for the job: `backoff=3 clean=All suspend=yes managed-by=x
+// label=k=v`, for a TFJob also `success=AllWorkers dynamic=yes`.
+Result<json::Doc> TakeJob(const jobs::Kind& kind, Words& words);
 
 // A bare Pod without name: resources, programme, `node=node-2 select=k=v tolerate=key`.
 Result<json::Doc> TakePod(Words& words);

@@ -4,7 +4,9 @@
 #include <charconv>
 
 #include "api/labels.h"
+#include "cluster/world.h"
 #include "jobs/framework.h"
+#include "jobs/pod.h"
 
 namespace lockstep::sim {
 
@@ -20,30 +22,30 @@ Number ParseNumber(const std::string& text, Number fallback) {
 bool IsJob(const kube::Resource& resource) { return jobs::FrameworkOf(resource) != nullptr; }
 
 // What the training operator gives every pod of a role. Source: training-operator GetPodFromTemplate.
-json::Doc MetadataOf(const json::Doc& job, const json::Doc& role, const std::string& name) {
+json::Doc MetadataOf(const jobs::Framework& framework, const json::Doc& job, const json::Doc& role,
+                     std::string_view type) {
   json::Doc labels = json::Doc::object();
   const json::Doc* own = json::Find(role, "template.metadata.labels");
   if (own != nullptr && own->is_object()) labels = *own;
-  std::string lower = name;
-  for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  labels[std::string(api::kOperatorNameLabel)] = "pytorchjob-controller";
+  labels[std::string(api::kOperatorNameLabel)] = jobs::OperatorName(framework);
   labels[std::string(api::kJobNameLabel)] = json::GetString(job, "metadata.name");
-  labels[std::string(api::kReplicaTypeLabel)] = lower;
+  labels[std::string(api::kReplicaTypeLabel)] = cluster::RoleLabel(type);
   return {{"namespace", json::GetString(job, "metadata.namespace")}, {"labels", std::move(labels)}};
 }
 
-std::vector<RoleAsk> AsksOf(const json::Doc& job) {
+std::vector<RoleAsk> AsksOf(const jobs::Framework& framework, const json::Doc& job) {
   std::vector<RoleAsk> asks;
-  const json::Doc* roles = json::Find(job, "spec.pytorchReplicaSpecs");
-  if (roles == nullptr || !roles->is_object()) return {};
-  for (const auto& [name, role] : roles->items()) {
+  const json::Doc* roles = jobs::RoleSpecs(framework.kind(), job);
+  if (roles == nullptr) return {};
+  for (const auto& [key, role] : roles->items()) {
     const json::Doc* pod_spec = json::Find(role, "template.spec");
     if (pod_spec == nullptr) return {};
-    json::Doc pod = {{"spec", *pod_spec}, {"metadata", MetadataOf(job, role, name)}};
+    std::string type(jobs::TypeOf(framework.kind(), key));
+    json::Doc pod = {{"spec", *pod_spec}, {"metadata", MetadataOf(framework, job, role, type)}};
     Result<kube::PodNeed> need = kube::ParsePodNeed(pod);
     if (!need.ok()) return {};
-    asks.push_back({name, static_cast<int32_t>(json::GetInt(role, "replicas", 1)), *std::move(need),
-                    kube::ParseMeta(pod).labels});
+    asks.push_back({std::move(type), static_cast<int32_t>(json::GetInt(role, "replicas", 1)),
+                    *std::move(need), kube::ParseMeta(pod).labels});
   }
   return asks;
 }
@@ -59,7 +61,7 @@ SeenJob ReadJob(const kube::Resource& resource, const json::DocPtr& object) {
   job.ours = manager.empty() || manager == "kubeflow.org/training-operator";
   job.suspended = json::GetBool(*object, "spec.runPolicy.suspend");
   job.gang = job.meta.ns + "/" + api::GangName(resource.kind, job.meta.name);
-  job.asks = AsksOf(*object);
+  job.asks = AsksOf(*jobs::FrameworkOf(resource), *object);
   return job;
 }
 

@@ -109,7 +109,7 @@ void Runner::OnPicture(const Picture::Change& change) {
   bool story = true;
   if (change.gone) {
     text = "gone";
-    story = change.resource == &kube::kNodes || change.resource == &kube::kPyTorchJobs;
+    story = change.resource == &kube::kNodes || jobs::FrameworkOf(*change.resource) != nullptr;
   } else if (change.resource == &kube::kGangs) {
     auto gang = picture.gangs.find(change.key);
     if (gang == picture.gangs.end()) return;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "jobs/framework.h"
 #include "sim/ground.h"
 #include "sim/invariants.h"
 #include "sim/operators.h"
@@ -68,6 +69,9 @@ class Runner {
   // `until` null: just that long. The violation of an invariant ends it too.
   bool Run(const std::function<bool()>& until, Duration limit);
   Outcome Violation() const;
+  // Of the job that was submitted under this name.
+  const jobs::Framework& FrameworkOfJob(const std::string& name) const;
+  const kube::Resource& ResourceOf(const std::string& kind, const std::string& name) const;
   Outcome Create(const kube::Resource& resource, const json::Doc& object);
   Outcome Patch(const kube::Resource& resource, const std::string& name, const json::Doc& patch);
   Outcome Answered(const std::string& what, const kube::Response& response);
@@ -86,8 +90,9 @@ class Runner {
   Invariants invariants_;
   Operators operators_;
   Timer tick_;
-  bool operators_wanted_ = true;                  // the first statement that needs one starts it
-  std::map<std::string, std::string> last_told_;  // by object: what was logged of it
+  bool operators_wanted_ = true;                              // the first statement that needs one starts it
+  std::map<std::string, std::string> last_told_;              // by object: what was logged of it
+  std::map<std::string, const jobs::Framework*> frameworks_;  // of the jobs that were submitted, by name
   struct PlannedCrash {
     int64_t after_write = 0;
     bool lost = false;

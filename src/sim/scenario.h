@@ -27,7 +27,7 @@ struct AddNodes {
   std::vector<kube::Taint> taints;
 };
 
-// `submit pytorchjob a,b workers=8 gpu=1 runtime=60s`. The object lacks only its name.
+// `submit pytorchjob a,b workers=8 gpu=1 runtime=60s`, `submit tfjob …`. The object lacks only its name.
 struct Submit {
   std::vector<std::string> names;
   json::Doc manifest;
@@ -79,10 +79,11 @@ struct ChangeNode {
   kube::Resources capacity;
 };
 
-// `suspend a`, `resume a`, `scale a workers=4`: a merge patch of the job.
+// `suspend a`, `resume a`, `hand a managed-by=x`, `scale a workers=4`
 struct ChangeJob {
   std::vector<std::string> names;
-  json::Doc patch;
+  json::Doc patch;                 // a merge patch that fits every kind
+  std::optional<int64_t> workers;  // where they stand depends on the kind
 };
 
 // `rank a-worker-3 attempt=1 runtime=5s exit=1`: what one rank of one attempt does (0: of every attempt).

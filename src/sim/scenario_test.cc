@@ -82,6 +82,29 @@ TEST(Scenario, WritesAJobAsAUserWould) {
   EXPECT_EQ(submit.manifest["spec"]["runPolicy"]["cleanPodPolicy"], "All");
 }
 
+TEST(Scenario, WritesATFJobByItsOwnTypes) {
+  Scenario scenario = Parse(
+      "submit tfjob a chief=1 ps=2 workers=4 evaluator=1 gpu=1 ps.gpu=0 ps.memory=8Gi chief.runtime=60s "
+      "success=AllWorkers dynamic=yes clean=Running\n");
+
+  const json::Doc& spec = Only<Submit>(scenario).manifest["spec"];
+  EXPECT_EQ(Only<Submit>(scenario).manifest["kind"], "TFJob");
+  EXPECT_EQ(spec["successPolicy"], "AllWorkers");
+  EXPECT_EQ(spec["enableDynamicWorker"], true);
+  EXPECT_EQ(spec["runPolicy"]["cleanPodPolicy"], "Running");
+  const json::Doc& roles = spec["tfReplicaSpecs"];
+  EXPECT_EQ(roles.size(), 4u);
+  EXPECT_EQ(roles["PS"]["replicas"], 2);
+  const json::Doc& server = roles["PS"]["template"]["spec"]["containers"][0];
+  EXPECT_EQ(server["name"], "tensorflow");
+  EXPECT_EQ(server["resources"]["requests"]["memory"], "8Gi");
+  EXPECT_EQ(server["resources"]["limits"]["nvidia.com/gpu"], "0");
+  EXPECT_EQ(roles["Evaluator"]["template"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"],
+            "1");
+  EXPECT_EQ(roles["Chief"]["template"]["metadata"]["annotations"]["hollow.lockstep.dev/run-time"], "60s");
+  EXPECT_FALSE(roles["Worker"]["template"].contains("metadata"));
+}
+
 TEST(Scenario, ReadsExpectationsWithTheirReasons) {
   Scenario scenario = Parse("expect queued b because \"needs 8, a=b # not a comment\"  # a comment\n");
 
@@ -114,6 +137,13 @@ TEST(Scenario, SaysWhereAndWhatWouldBeRight) {
   EXPECT_THAT(ErrorOf("submit pytorchjob a workers=1 colour=red\n"),
               HasSubstr("does not know the option colour="));
   EXPECT_THAT(ErrorOf("submit pytorchjob a gpu=1\n"), HasSubstr("a job needs workers=N or master=1"));
+  EXPECT_THAT(ErrorOf("submit tfjob a ps.gpu=1\n"), HasSubstr("a job needs workers=N or chief=1"));
+  EXPECT_THAT(ErrorOf("submit tfjob a ps=1 worker.gpu=1\n"),
+              HasSubstr("does not know the option worker.gpu="));
+  EXPECT_THAT(ErrorOf("submit pytorchjob a workers=1 success=AllWorkers\n"),
+              HasSubstr("does not know the option success="));
+  EXPECT_THAT(ErrorOf("submit mpijob a workers=1\n"),
+              HasSubstr("submit: must be pytorchjob or tfjob or manifest, is \"mpijob\""));
   EXPECT_THAT(ErrorOf("at 5s wait 1s\nat 4s wait 1s\n"), HasSubstr("is before 5s of an earlier line"));
   EXPECT_THAT(ErrorOf("by 4s crash operator\n"), HasSubstr("only an expectation can hold by a time"));
   EXPECT_THAT(ErrorOf("expect queued a because \"open\n"), HasSubstr("a quote is not closed"));

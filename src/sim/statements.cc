@@ -1,5 +1,6 @@
 #include "sim/statements.h"
 
+#include "jobs/framework.h"
 #include "sim/expectations.h"
 #include "sim/manifests.h"
 
@@ -70,11 +71,14 @@ Result<Deed> ParseSubmit(Words& words) {
     if (words.empty()) return Error{"submit manifest: the path is missing"};
     return Deed(SubmitManifest{words.Take()});
   }
-  if (kind != "pytorchjob") return Error{"submit: must be pytorchjob or manifest, is \"" + kind + "\""};
+  const jobs::Framework* framework = jobs::FrameworkNamed(kind);
+  if (framework == nullptr) {
+    return Error{"submit: must be " + jobs::FrameworkNames() + " or manifest, is \"" + kind + "\""};
+  }
   Result<std::vector<std::string>> names = TakeNames(words, "job");
   if (!names.ok()) return names.error();
   std::optional<std::string> rendezvous = words.TakeOption("rendezvous");
-  Result<json::Doc> manifest = TakePyTorchJob(words);
+  Result<json::Doc> manifest = TakeJob(framework->kind(), words);
   if (!manifest.ok()) return manifest.error();
   return Deed(Submit{*names, *manifest, rendezvous == "yes"});
 }
@@ -180,13 +184,13 @@ Result<Deed> ParseChangeNode(const std::string& verb, Words& words) {
 Result<Deed> ParseChangeJob(const std::string& verb, Words& words) {
   Result<std::vector<std::string>> names = TakeNames(words, "job");
   if (!names.ok()) return names.error();
-  ChangeJob change{*names, json::Doc::object()};
+  ChangeJob change{*names, json::Doc::object(), {}};
   if (verb == "scale") {
     std::optional<std::string> workers = words.TakeOption("workers");
     if (!workers) return Error{"scale: must say workers=N"};
     Result<int64_t> count = ParseCount(*workers, 0, 100'000);
     if (!count.ok()) return In("workers", count.error());
-    change.patch["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = *count;
+    change.workers = *count;
   } else if (verb == "hand") {
     std::optional<std::string> manager = words.TakeOption("managed-by");
     if (!manager) return Error{"hand: must say managed-by=CONTROLLER"};

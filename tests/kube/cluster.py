@@ -181,13 +181,14 @@ class Cluster:
     # Jobs.
 
     def submit(self, job):
-        return self.api.create(f"{JOBS}/namespaces/{job['metadata'].get('namespace', 'default')}/pytorchjobs", job)
+        ns = job["metadata"].get("namespace", "default")
+        return self.api.create(f"{JOBS}/namespaces/{ns}/{plural(job['kind'])}", job)
 
-    def jobs(self, ns="default"):
-        return {job["metadata"]["name"]: job for job in self.api.items(f"{JOBS}/namespaces/{ns}/pytorchjobs")}
+    def jobs(self, ns="default", kind="PyTorchJob"):
+        return {job["metadata"]["name"]: job for job in self.api.items(f"{JOBS}/namespaces/{ns}/{plural(kind)}")}
 
-    def job(self, name, ns="default"):
-        return self.api.get(f"{JOBS}/namespaces/{ns}/pytorchjobs/{name}")
+    def job(self, name, ns="default", kind="PyTorchJob"):
+        return self.api.get(f"{JOBS}/namespaces/{ns}/{plural(kind)}/{name}")
 
     def gangs(self, ns="default"):
         return {gang["metadata"]["name"]: gang for gang in self.api.items(f"{GANGS}/namespaces/{ns}/gangs")}
@@ -212,6 +213,10 @@ class Cluster:
         report = json.loads(subprocess.run([self.lockstep, "audit", "-o", "json", os.environ["LOCKSTEP_AUDIT_LOG"]],
                                            capture_output=True, text=True).stdout)
         return report
+
+
+def plural(kind):
+    return kind.lower() + "s"
 
 
 def condition(job, kind):
@@ -245,6 +250,16 @@ def pytorchjob(name, pods, gpu=1, requests=None, ns="default", annotations=None)
         specs["Worker"] = replica(pods - 1)
     return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": name, "namespace": ns},
             "spec": {"pytorchReplicaSpecs": specs}}
+
+
+def tfjob(name, **replicas):
+    """tfjob("a", PS=1, Worker=3): pods of one CPU each that meet before they work."""
+    meet = {"hollow.lockstep.dev/rendezvous": f"{name}/{sum(replicas.values())}"}
+    container = {"name": "tensorflow", "image": "example.com/train", "resources": {"requests": {"cpu": "1"}}}
+    template = {"metadata": {"annotations": meet}, "spec": {"containers": [container]}}
+    specs = {role: {"replicas": count, "template": template} for role, count in replicas.items()}
+    return {"apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"tfReplicaSpecs": specs, "runPolicy": {"cleanPodPolicy": "All"}}}
 
 
 def live(pods):

@@ -5,7 +5,7 @@ import subprocess
 import time
 
 import yaml
-from cluster import CORE, JOBS, Cluster, is_true, pytorchjob, wait_until
+from cluster import CORE, JOBS, Cluster, is_true, pytorchjob, tfjob, wait_until
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/lockstep-system/leases/lockstep-operator"
@@ -47,6 +47,12 @@ def holder(cluster):
 def run_job(cluster, name):
     cluster.submit(pytorchjob(name, 4))
     wait_until(f"{name} succeeded", lambda: is_true(cluster.job(name), "Succeeded"))
+
+
+def run_tfjob(cluster):
+    cluster.submit(tfjob("tf", Chief=1, PS=1, Worker=2))
+    wait_until("tf succeeded", lambda: is_true(cluster.job("tf", kind="TFJob"), "Succeeded"))
+    wait_until("its pods are cleaned up", lambda: cluster.pods("tf") == [])
 
 
 def fail_and_delete(cluster):
@@ -107,6 +113,7 @@ def main():
     everybody = list(operators)
     wait_until("a leader", lambda: holder(cluster), describe=lambda: operators[0].text()[-2000:])
     run_job(cluster, "first")
+    run_tfjob(cluster)
     fail_and_delete(cluster)
 
     after_kill = take_over(cluster, kubeconfig, operators, lambda p: p.kill())

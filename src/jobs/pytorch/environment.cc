@@ -60,22 +60,6 @@ int64_t NprocNumber(const Job& job) {
   return error == std::errc{} && end == digits.data() + digits.size() ? number : 1;
 }
 
-// The number of the port `pytorchjob-port` of a role's pods, defaults applied.
-int64_t PortOf(const Role& role) {
-  const json::Doc* containers = json::Find(*role.pod_template, "spec.containers");
-  if (containers == nullptr || !containers->is_array()) return kDefaultPort;
-  for (const json::Doc& container : *containers) {
-    if (json::GetString(container, "name") != kContainer) continue;
-    const json::Doc* ports = json::Key(&container, "ports");
-    if (ports == nullptr || !ports->is_array()) continue;
-    for (const json::Doc& port : *ports) {
-      if (json::GetString(port, "name") == kPortName)
-        return json::GetInt(port, "containerPort", kDefaultPort);
-    }
-  }
-  return kDefaultPort;
-}
-
 // "min:max"; one stands for the other, the workers' count for both.
 std::string NodeRange(const Job& job, const json::Doc& elastic) {
   std::optional<int64_t> min = IntAt(elastic, "minReplicas"), max = IntAt(elastic, "maxReplicas");
@@ -108,31 +92,12 @@ void AddElastic(Env& env, const Job& job, const json::Doc& elastic) {
 
 }  // namespace
 
-void AddDefaultPort(json::Doc& pod_spec) {
-  auto containers = pod_spec.find("containers");
-  if (containers == pod_spec.end() || !containers->is_array() || containers->empty()) return;
-  json::Doc* target = &containers->front();
-  for (json::Doc& container : *containers) {
-    if (json::GetString(container, "name") == kContainer) {
-      target = &container;
-      break;
-    }
-  }
-  if (!target->is_object()) return;
-  json::Doc& ports = (*target)["ports"];
-  if (!ports.is_array()) ports = json::Doc::array();
-  for (const json::Doc& port : ports) {
-    if (json::GetString(port, "name") == kPortName) return;
-  }
-  ports.push_back({{"name", kPortName}, {"containerPort", kDefaultPort}});
-}
-
 json::Doc Environment(const Job& job, const Role& role, int32_t index) {
   Env env;
   env.Add("PYTHONUNBUFFERED", "1");
   if (const Role* master = job.role(kMaster)) {
     std::string address = ServiceName(job, *master, 0);
-    int64_t port = PortOf(*master);
+    int64_t port = PortOf(*master, kKind);
     env.Add("MASTER_PORT", port);
     env.Add("PET_MASTER_PORT", port);
     env.Add("MASTER_ADDR", address);
@@ -156,7 +121,7 @@ std::string RendezvousEndpoint(const Job& job) {
   const Role* worker = job.role(kWorker);
   if (elastic == nullptr || worker == nullptr) return "";
   std::string host = TextAt(*elastic, "rdzvHost").value_or(ServiceName(job, *worker, 0));
-  return host + ":" + std::to_string(IntAt(*elastic, "rdzvPort").value_or(PortOf(*worker)));
+  return host + ":" + std::to_string(IntAt(*elastic, "rdzvPort").value_or(PortOf(*worker, kKind)));
 }
 
 bool MeetsAtWorkerZero(const Job& job) {

@@ -1,16 +1,23 @@
 #pragma once
 
 #include "jobs/job.h"
+#include "jobs/kind.h"
 
 namespace lockstep::jobs::pytorch {
 
 inline constexpr std::string_view kMaster = "Master", kWorker = "Worker";
-inline constexpr std::string_view kContainer = "pytorch";
-inline constexpr std::string_view kPortName = "pytorchjob-port";
-inline constexpr int32_t kDefaultPort = 23456;
+inline constexpr std::string_view kTypes[] = {kMaster, kWorker};
 
-// Adds upstream's default port to the container `pytorch` when no port of that name is there.
-void AddDefaultPort(json::Doc& pod_spec);
+inline constexpr Kind kKind{.resource = kube::kPyTorchJobs,
+                            .role_specs = "pytorchReplicaSpecs",
+                            .types = kTypes,
+                            .any_case = false,  // upstream's webhook refuses another spelling
+                            .fewest_replicas = 1,
+                            .container = "pytorch",
+                            .port_name = "pytorchjob-port",
+                            .port = 23456,
+                            .restart_policy = "OnFailure",
+                            .scales = true};
 
 // The variables that upstream appends to every main container of one replica, in upstream's order. A name the
 // user has set too comes twice; Kubernetes lets the last one win.

@@ -7,22 +7,6 @@
 namespace lockstep::jobs {
 namespace {
 
-using kube::PodPhase;
-
-RoleCounts Counts(int32_t active, int32_t succeeded, int32_t failed) {
-  return {.active = active, .succeeded = succeeded, .failed = failed};
-}
-
-RoleCounts Retryable(RoleCounts counts) {
-  counts.retryable_failure = true;
-  return counts;
-}
-
-RoleCounts Permanent(RoleCounts counts) {
-  counts.permanent_failure = true;
-  return counts;
-}
-
 struct Row {
   const char* story;
   RoleCounts master, workers;  // of three workers
@@ -94,45 +78,6 @@ TEST(Judge, WithoutCountsKnowsNothing) {
   EXPECT_EQ(PyTorch().Judge(ReadValid(JobDoc(3)), {}, nullptr), Verdict::kGoesOn);
 }
 
-struct CountRow {
-  const char* policy;
-  PodPhase phase;
-  bool deleting;
-  std::optional<int32_t> exit_code;
-  RoleCounts counts;
-};
-
-TEST(CountPod, FollowsUpstream) {
-  const RoleCounts retry = Retryable(Counts(0, 0, 1)), never = Permanent(Counts(0, 0, 1));
-  const CountRow rows[] = {
-      {"OnFailure", PodPhase::kPending, false, {}, Counts(0, 0, 0)},
-      {"OnFailure", PodPhase::kPending, true, {}, Counts(0, 0, 0)},
-      {"OnFailure", PodPhase::kUnknown, false, {}, Counts(0, 0, 0)},
-      {"OnFailure", PodPhase::kRunning, false, {}, Counts(1, 0, 0)},
-      {"OnFailure", PodPhase::kSucceeded, false, 0, Counts(0, 1, 0)},
-      {"OnFailure", PodPhase::kSucceeded, true, 0, Counts(0, 1, 0)},
-      {"OnFailure", PodPhase::kRunning, true, {}, retry},
-      {"Never", PodPhase::kRunning, true, {}, never},
-      {"Always", PodPhase::kFailed, false, 1, retry},
-      {"OnFailure", PodPhase::kFailed, false, 1, retry},
-      {"Never", PodPhase::kFailed, false, 137, never},
-      {"Never", PodPhase::kFailed, false, {}, never},
-      {"ExitCode", PodPhase::kFailed, false, 1, never},
-      {"ExitCode", PodPhase::kFailed, false, 127, never},
-      {"ExitCode", PodPhase::kFailed, false, 0, never},
-      {"ExitCode", PodPhase::kFailed, false, 128, retry},
-      {"ExitCode", PodPhase::kFailed, false, 137, retry},
-      {"ExitCode", PodPhase::kFailed, false, {}, retry},
-      {"ExitCode", PodPhase::kRunning, true, 1, retry},
-  };
-  for (const CountRow& row : rows) {
-    RoleCounts counts;
-    CountPod(counts, row.policy, row.phase, row.deleting, row.exit_code);
-    EXPECT_EQ(counts, row.counts) << row.policy << " " << kube::PhaseText(row.phase) << " " << row.deleting
-                                  << " " << row.exit_code.value_or(-1);
-  }
-}
-
 RC_GTEST_PROP(Judge, NeverTakesBackASuccessOfTheMaster, ()) {
   Job job = ReadValid(JobDoc(3));
   RoleCounts workers = Counts(*rc::gen::inRange(0, 4), *rc::gen::inRange(0, 4), *rc::gen::inRange(0, 4));
@@ -140,12 +85,6 @@ RC_GTEST_PROP(Judge, NeverTakesBackASuccessOfTheMaster, ()) {
   workers.retryable_failure = *rc::gen::arbitrary<bool>();
   const RoleCounts counts[] = {Counts(0, 1, 0), workers};
   RC_ASSERT(PyTorch().Judge(job, counts, nullptr) == Verdict::kSucceeded);
-}
-
-TEST(Frameworks, AreFoundByTheirResource) {
-  EXPECT_EQ(FrameworkOf(kube::kPyTorchJobs), AllFrameworks()[0]);
-  EXPECT_EQ(FrameworkOf(kube::kPods), nullptr);
-  EXPECT_EQ(PyTorch().container(), "pytorch");
 }
 
 }  // namespace

@@ -2,48 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "jobs/pod.h"
-#include "jobs/pytorch/environment.h"
 #include "jobs/pytorch/fixture.h"
 
 namespace lockstep::jobs {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
-std::vector<std::string> EnvOf(const json::Doc& pod, size_t container = 0) {
-  std::vector<std::string> env;
-  for (const json::Doc& variable : pod["spec"]["containers"][container]["env"]) {
-    env.push_back(variable["name"].get<std::string>() + "=" + variable.value("value", ""));
-  }
-  return env;
-}
-
-size_t RoleIndex(const Job& job, const std::string& label) {
-  for (size_t i = 0; i < job.roles.size(); ++i) {
-    if (ReplicaLabels(job, job.roles[i], 0)["training.kubeflow.org/replica-type"] == label) return i;
-  }
-  return job.roles.size();
-}
-
-class Golden : public ::testing::TestWithParam<const char*> {};
-
-// Every document of the golden file is what the framework makes for the role and index it is labelled with.
-TEST_P(Golden, PodsAndServicesAreAsUpstreamMakesThem) {
-  Job job = ReadValid(Submitted("pytorch/" + std::string(GetParam()) + ".yaml"));
-  std::vector<json::Doc> golden = Manifests("pytorch/golden/" + std::string(GetParam()) + ".yaml");
-  ASSERT_FALSE(golden.empty());
-  for (const json::Doc& want : golden) {
-    const json::Doc& labels = want["metadata"]["labels"];
-    size_t role = RoleIndex(job, labels["training.kubeflow.org/replica-type"]);
-    int32_t index = std::stoi(labels["training.kubeflow.org/replica-index"].get<std::string>());
-    json::Doc made =
-        want["kind"] == "Pod" ? PyTorch().PodFor(job, role, index) : PyTorch().ServiceFor(job, role, index);
-    EXPECT_EQ(made, want) << "difference: " << json::DumpPretty(json::Doc::diff(want, made));
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Manifests, Golden, ::testing::Values("seed", "sidecar", "elastic"));
 
 TEST(Environment, OfANumericNprocMultipliesTheWorld) {
   Job job = ReadValid(Submitted("pytorch/cpu.yaml"));
@@ -134,7 +98,7 @@ TEST(LongNames, AreShortenedTheSameWayEverywhere) {
   json::Doc object = JobDoc(2);
   object["metadata"]["name"] = std::string(63, 'j');
   Job job = ReadValid(object);
-  std::string service = PyTorch().ServiceFor(job, 0, 0)["metadata"]["name"];
+  std::string service = ServiceFor(job, job.roles[0], 0)["metadata"]["name"];
   EXPECT_EQ(service.size(), 63u);
   json::Doc worker = PyTorch().PodFor(job, 1, 0);
   EXPECT_THAT(EnvOf(worker), ::testing::Contains("MASTER_ADDR=" + service));
@@ -144,16 +108,6 @@ TEST(LongNames, AreShortenedTheSameWayEverywhere) {
   StampPod(master, 1, "");
   EXPECT_EQ(master["metadata"]["name"], service) << "pod and service share upstream's name";
   EXPECT_EQ(master["metadata"]["labels"]["training.kubeflow.org/job-name"], std::string(63, 'j'));
-}
-
-TEST(DefaultPort, GoesToTheFirstContainerWhereNoneHasTheName) {
-  json::Doc spec = {{"containers", json::Doc::array({{{"name", "a"}}, {{"name", "b"}}})}};
-  pytorch::AddDefaultPort(spec);
-  EXPECT_TRUE(spec["containers"][0].contains("ports"));
-  EXPECT_FALSE(spec["containers"][1].contains("ports"));
-  json::Doc nothing = {{"containers", json::Doc::array()}};
-  pytorch::AddDefaultPort(nothing);
-  EXPECT_THAT(nothing["containers"], IsEmpty());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "jobs/pod.h"
 #include "jobs/pytorch/environment.h"
 #include "jobs/pytorch/validation.h"
+#include "jobs/read_job.h"
 
 namespace lockstep::jobs {
 
@@ -20,22 +21,18 @@ bool IsElastic(const Job& job) {
 // Upstream: the Master's end alone counts; without one all workers must succeed, or any with an elastic
 // policy, whose agents end together.
 bool HasSucceeded(const Job& job, std::span<const RoleCounts> counts) {
-  for (size_t i = 0; i < job.roles.size(); ++i) {
-    if (job.roles[i].type == kMaster) return counts[i].succeeded >= job.roles[i].replicas;
-  }
-  for (size_t i = 0; i < job.roles.size(); ++i) {
-    if (job.roles[i].type != kWorker) continue;
-    return counts[i].succeeded >= job.roles[i].replicas || (IsElastic(job) && counts[i].succeeded > 0);
-  }
-  return false;
+  if (job.role(kMaster) != nullptr) return AllSucceeded(job, counts, kMaster);
+  const RoleCounts* workers = CountsOf(job, counts, kWorker);
+  return AllSucceeded(job, counts, kWorker) ||
+         (IsElastic(job) && workers != nullptr && workers->succeeded > 0);
 }
 
 }  // namespace
 
-const kube::Resource& PyTorchJob::resource() const { return kube::kPyTorchJobs; }
+const Kind& PyTorchJob::kind() const { return pytorch::kKind; }
 
 std::variant<Job, InvalidJob> PyTorchJob::Read(const json::Doc& object) const {
-  return pytorch::ReadPyTorchJob(*this, object);
+  return ReadJob(*this, object, pytorch::CheckSpec);
 }
 
 json::Doc PyTorchJob::PodFor(const Job& job, size_t role_index, int32_t index) const {
@@ -43,28 +40,14 @@ json::Doc PyTorchJob::PodFor(const Job& job, size_t role_index, int32_t index) c
   const Role& role = job.roles[role_index];
   json::Doc pod = PodOfTemplate(job, role, index, role.type == kMaster);
   json::Doc& spec = pod["spec"];
-  pytorch::AddDefaultPort(spec);
   const json::Doc environment = pytorch::Environment(job, role, index);
-  for (json::Doc& container : spec["containers"]) {
-    json::Doc& env = container["env"];
-    if (!env.is_array()) env = json::Doc::array();
-    env.insert(env.end(), environment.begin(), environment.end());
-  }
+  for (json::Doc& container : spec["containers"]) AppendEnv(container, environment);
   if (role.type != kMaster && job.role(kMaster) != nullptr) {
     json::Doc& init = spec["initContainers"];
     if (!init.is_array()) init = json::Doc::array();
     init.push_back(pytorch::InitContainer(job));
   }
   return pod;
-}
-
-json::Doc PyTorchJob::ServiceFor(const Job& job, size_t role_index, int32_t index) const {
-  CHECK(role_index < job.roles.size()) << "no role " << role_index << " in " << job.meta.key();
-  const Role& role = job.roles[role_index];
-  const json::Doc* spec = json::Key(role.pod_template.get(), "spec");
-  json::Doc pod = {{"spec", spec != nullptr ? *spec : json::Doc::object()}};
-  pytorch::AddDefaultPort(pod["spec"]);
-  return HeadlessService(job, role, index, pod, container());
 }
 
 bool PyTorchJob::LookedUp(const Job& job, size_t role_index, int32_t index) const {
@@ -76,17 +59,7 @@ bool PyTorchJob::LookedUp(const Job& job, size_t role_index, int32_t index) cons
 Verdict PyTorchJob::Judge(const Job& job, std::span<const RoleCounts> counts, size_t* failed_role) const {
   if (counts.size() != job.roles.size()) return Verdict::kGoesOn;
   if (HasSucceeded(job, counts)) return Verdict::kSucceeded;
-  // Permanent failures first: a job must not restart for one role while another has failed it for good.
-  for (Verdict verdict : {Verdict::kFailed, Verdict::kRestart}) {
-    for (size_t i = 0; i < counts.size(); ++i) {
-      const RoleCounts& count = counts[i];
-      if (count.failed == 0 || job.roles[i].replicas <= count.succeeded + count.active) continue;
-      if ((verdict == Verdict::kFailed) != count.permanent_failure) continue;
-      if (failed_role != nullptr) *failed_role = i;
-      return verdict;
-    }
-  }
-  return Verdict::kGoesOn;
+  return JudgeFailures(job, counts, failed_role);
 }
 
 std::string PyTorchJob::RunningMessage(const Job& job) const {
@@ -99,12 +72,8 @@ std::string PyTorchJob::SucceededMessage(const Job& job) const {
 }
 
 std::string PyTorchJob::FailedMessage(const Job& job, size_t role, const RoleCounts& counts) const {
-  const Role& failed = job.roles[role];
-  if (failed.restart_policy == "ExitCode") {
-    return "job \"" + job.meta.name + "\" is failing because \"" + failed.type + "\" replica(s) failed.";
-  }
   return "PyTorchJob " + job.meta.name + " is failed because " + std::to_string(counts.failed) + " " +
-         failed.type + " replica(s) failed.";
+         job.roles[role].type + " replica(s) failed.";
 }
 
 }  // namespace lockstep::jobs

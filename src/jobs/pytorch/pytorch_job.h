@@ -8,11 +8,9 @@ namespace lockstep::jobs {
 // Source: training-operator v1.9.4, pkg/controller.v1/pytorch and pkg/webhooks/pytorch.
 class PyTorchJob : public Framework {
  public:
-  const kube::Resource& resource() const override;
-  std::string_view container() const override { return "pytorch"; }
+  const Kind& kind() const override;
   std::variant<Job, InvalidJob> Read(const json::Doc& object) const override;
   json::Doc PodFor(const Job& job, size_t role, int32_t index) const override;
-  json::Doc ServiceFor(const Job& job, size_t role, int32_t index) const override;
   bool LookedUp(const Job& job, size_t role, int32_t index) const override;
   Verdict Judge(const Job& job, std::span<const RoleCounts> counts, size_t* failed_role) const override;
   std::string RunningMessage(const Job& job) const override;

@@ -2,8 +2,6 @@
 
 #include <charconv>
 
-#include "jobs/pytorch/environment.h"
-#include "jobs/run_policy.h"
 #include "kube/model/reader.h"
 
 namespace lockstep::jobs::pytorch {
@@ -11,14 +9,6 @@ namespace lockstep::jobs::pytorch {
 namespace {
 
 constexpr int64_t kInt32 = INT32_MAX;
-constexpr std::string_view kTypes[] = {kMaster, kWorker};
-
-void CheckName(const kube::Meta& meta, FieldErrors& errors) {
-  if (IsDns1035Label(meta.name)) return;
-  errors.Add("metadata.name",
-             "must be a DNS-1035 label (a-z, 0-9, '-', first a letter, at most 63 characters)",
-             json::Doc(meta.name));
-}
 
 // Upstream asks for an explicit 1: a missing count is an error too.
 void CheckMaster(const json::Doc& spec, FieldErrors& errors) {
@@ -90,33 +80,12 @@ void CheckNproc(const json::Doc& spec, FieldErrors& errors) {
   }
 }
 
-json::DocPtr ObjectOrEmpty(const json::Doc* value) {
-  return std::make_shared<json::Doc>(value != nullptr && value->is_object() ? *value : json::Doc::object());
-}
-
 }  // namespace
 
-std::variant<Job, InvalidJob> ReadPyTorchJob(const Framework& framework, const json::Doc& object) {
-  Job job;
-  job.framework = &framework;
-  job.meta = kube::ParseMeta(object);
-  job.spec = ObjectOrEmpty(json::Key(&object, "spec"));
-  job.status = ObjectOrEmpty(json::Key(&object, "status"));
-  job.run_policy.managed_by = json::GetString(*job.spec, "runPolicy.managedBy");
-  if (!job.ours()) return job;  // another controller judges it
-
-  FieldErrors errors;
-  CheckName(job.meta, errors);
-  if (const json::Doc* spec = json::Key(&object, "spec"); spec == nullptr || !spec->is_object()) {
-    errors.Add("spec", "must be an object");
-  }
-  job.run_policy = ReadRunPolicy(*job.spec, errors);
-  job.roles = ReadRoles(*job.spec, "pytorchReplicaSpecs", kTypes, kContainer, "OnFailure", errors);
+void CheckSpec(const Job& job, FieldErrors& errors) {
   CheckMaster(*job.spec, errors);
   CheckNproc(*job.spec, errors);
   CheckElastic(*job.spec, errors);
-  if (!errors.empty()) return InvalidJob{job.meta, job.status, errors.Take()};
-  return job;
 }
 
 }  // namespace lockstep::jobs::pytorch

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <variant>
-
-#include "jobs/framework.h"
+#include "jobs/field_errors.h"
+#include "jobs/job.h"
 
 namespace lockstep::jobs::pytorch {
 
-// Reads a PyTorchJob with upstream's defaults and validation, and lists every broken field. Whatever `object`
-// holds, this returns. Source: pkg/webhooks/pytorch/pytorchjob_webhook.go, pkg/apis/kubeflow.org/v1.
-std::variant<Job, InvalidJob> ReadPyTorchJob(const Framework& framework, const json::Doc& object);
+// What a PyTorchJob demands beyond what every job does: one Master, nprocPerNode, elasticPolicy.
+// Source: pkg/webhooks/pytorch/pytorchjob_webhook.go.
+void CheckSpec(const Job& job, FieldErrors& errors);
 
 }  // namespace lockstep::jobs::pytorch

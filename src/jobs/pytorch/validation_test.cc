@@ -2,10 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include "jobs/pytorch/fixture.h"
-#include "jobs/status.h"
 
 namespace lockstep::jobs {
 namespace {
@@ -17,15 +15,8 @@ using ::testing::Le;
 using ::testing::SizeIs;
 
 // ml/bert, Master and 2 workers, with one JSON pointer changed; null removes.
-json::Doc Changed(const std::string& pointer_text, const json::Doc& value) {
-  json::Doc object = JobDoc(2);
-  json::Doc::json_pointer pointer(pointer_text);
-  if (value.is_null()) {
-    object[pointer.parent_pointer()].erase(pointer.back());
-  } else {
-    object[pointer] = value;
-  }
-  return object;
+json::Doc Changed(const std::string& pointer, const json::Doc& value) {
+  return With(JobDoc(2), pointer, value);
 }
 
 const std::string kSpecs = "/spec/pytorchReplicaSpecs";
@@ -298,111 +289,6 @@ TEST(Read, NeverCutsACharacterInTwo) {
   ASSERT_THAT(errors, SizeIs(1));
   EXPECT_NO_THROW((void)json::Doc(errors[0]).dump());
 }
-
-// Random documents in the shape of a job: known names, values of every kind.
-json::Doc Garbage(int depth) {
-  static const std::vector<std::string> kNames = {"metadata",
-                                                  "name",
-                                                  "namespace",
-                                                  "spec",
-                                                  "pytorchReplicaSpecs",
-                                                  "Master",
-                                                  "Worker",
-                                                  "replicas",
-                                                  "template",
-                                                  "containers",
-                                                  "env",
-                                                  "ports",
-                                                  "containerPort",
-                                                  "resources",
-                                                  "limits",
-                                                  "requests",
-                                                  "cpu",
-                                                  "image",
-                                                  "initContainers",
-                                                  "restartPolicy",
-                                                  "runPolicy",
-                                                  "suspend",
-                                                  "status",
-                                                  "conditions",
-                                                  "type",
-                                                  "elasticPolicy",
-                                                  "rdzvConf",
-                                                  "nprocPerNode",
-                                                  "managedBy",
-                                                  "labels",
-                                                  "affinity",
-                                                  "tolerations",
-                                                  "nodeSelector",
-                                                  "schedulingPolicy"};
-  static const std::vector<std::string> kTexts = {"",       "pytorch", "1", "1e99",
-                                                  "Failed", "True",    "-", "\xff\xfe"};
-  switch (*rc::gen::inRange(0, depth > 0 ? 8 : 5)) {
-    case 0:
-      return nullptr;
-    case 1:
-      return *rc::gen::arbitrary<bool>();
-    case 2:
-      return *rc::gen::arbitrary<int64_t>();
-    case 3:
-      return *rc::gen::inRange(-2, 5);
-    case 4:
-      return *rc::gen::elementOf(kTexts);
-    case 5: {
-      json::Doc list = json::Doc::array();
-      for (int i = *rc::gen::inRange(0, 4); i > 0; --i) list.push_back(Garbage(depth - 1));
-      return list;
-    }
-    default: {
-      json::Doc object = json::Doc::object();
-      for (int i = *rc::gen::inRange(0, 6); i > 0; --i)
-        object[*rc::gen::elementOf(kNames)] = Garbage(depth - 1);
-      return object;
-    }
-  }
-}
-
-// Puts garbage somewhere into a valid job, so that the deep paths are reached too.
-json::Doc Mutated() {
-  json::Doc object = JobDoc(*rc::gen::inRange(1, 4));
-  json::Doc* at = &object;
-  while (*rc::gen::inRange(0, 5) != 0 && at->is_structured() && !at->empty()) {
-    auto child = at->begin();
-    std::advance(child, *rc::gen::inRange<int>(0, static_cast<int>(at->size())));
-    at = &*child;
-  }
-  *at = Garbage(3);
-  return object;
-}
-
-// Whatever Read lets through, the rest must be able to work with.
-void UseAll(const json::Doc& object) {
-  auto read = PyTorch().Read(object);
-  WallTime now{};
-  if (auto* invalid = std::get_if<InvalidJob>(&read)) {
-    RC_ASSERT(!invalid->errors.empty());
-    RC_ASSERT(Finished(InvalidStatus(PyTorch(), *invalid, now)));
-    return;
-  }
-  const Job& job = std::get<Job>(read);
-  if (!job.ours()) return;
-  for (size_t role = 0; role < job.roles.size(); ++role) {
-    json::Doc pod = PyTorch().PodFor(job, role, 0);
-    RC_ASSERT(kube::ParsePod(pod).ok());
-    (void)PyTorch().ServiceFor(job, role, 0);
-    (void)PyTorch().LookedUp(job, role, 0);
-  }
-  std::vector<RoleCounts> counts(job.roles.size());
-  size_t role = 0;
-  api::GangStatus gang;
-  JobFacts facts{
-      .gang = &gang, .counts = counts, .verdict = PyTorch().Judge(job, counts, &role), .failed_role = role};
-  (void)json::Dump(NextStatus(job, facts, now));
-}
-
-RC_GTEST_PROP(Read, NeverCrashesOnGarbage, ()) { UseAll(Garbage(6)); }
-
-RC_GTEST_PROP(Read, NeverCrashesOnAMutatedJob, ()) { UseAll(Mutated()); }
 
 }  // namespace
 }  // namespace lockstep::jobs

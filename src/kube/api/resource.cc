@@ -20,6 +20,7 @@ const Resource kPersistentVolumeClaims{"", "v1", "persistentvolumeclaims", "Pers
 const Resource kCustomResourceDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
                                           "CustomResourceDefinition", false};
 const Resource kPyTorchJobs{"kubeflow.org", "v1", "pytorchjobs", "PyTorchJob", true};
+const Resource kTFJobs{"kubeflow.org", "v1", "tfjobs", "TFJob", true};
 const Resource kGangs{"lockstep.dev", "v1alpha1", "gangs", "Gang", true};
 
 namespace {
@@ -39,6 +40,7 @@ constexpr const Resource* kAll[] = {
     &kPersistentVolumeClaims,
     &kCustomResourceDefinitions,
     &kPyTorchJobs,
+    &kTFJobs,
     &kGangs,
 };
 

@@ -22,7 +22,7 @@ struct Resource {
 // Resources are compared by address: use these constants.
 extern const Resource kPods, kNodes, kServices, kEvents, kNamespaces, kConfigMaps, kServiceAccounts, kLeases,
     kPriorityClasses, kResourceQuotas, kPersistentVolumes, kPersistentVolumeClaims,
-    kCustomResourceDefinitions, kPyTorchJobs, kGangs;
+    kCustomResourceDefinitions, kPyTorchJobs, kTFJobs, kGangs;
 
 std::span<const Resource* const> AllResources();
 // By kind and apiVersion of a manifest; null if unknown here.

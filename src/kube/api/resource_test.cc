@@ -22,11 +22,12 @@ TEST(Resource, EveryKindIsFoundByItsManifestAndByItsPath) {
     EXPECT_EQ(FindResourceByPlural(resource->ApiVersion(), resource->plural), resource) << resource->plural;
     EXPECT_TRUE(paths.insert(resource->PathPrefix() + "/" + std::string(resource->plural)).second);
   }
-  EXPECT_EQ(paths.size(), 15u);
+  EXPECT_EQ(paths.size(), 16u);
 }
 
 TEST(Resource, TheVersionAndGroupMustFit) {
   EXPECT_EQ(FindResource("kubeflow.org/v1", "PyTorchJob"), &kPyTorchJobs);
+  EXPECT_EQ(FindResource("kubeflow.org/v1", "TFJob"), &kTFJobs);
   EXPECT_EQ(FindResource("kubeflow.org/v2", "PyTorchJob"), nullptr);
   EXPECT_EQ(FindResource("v1", "PyTorchJob"), nullptr);
   EXPECT_EQ(FindResource("/v1", "Pod"), nullptr);
