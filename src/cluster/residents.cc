@@ -127,11 +127,13 @@ void Residents::Subtract(size_t view, NodeId node, const PodIdentityPtr& who, bo
   Entry& entry = entries_[id];
   if (!entry.who->rules.anti_affinity.empty()) {
     auto where = entry.where[view].find(node);
-    if ((where->second -= pods) == 0) entry.where[view].erase(where);
+    where->second -= pods;
+    if (where->second == 0) entry.where[view].erase(where);
     keeper_pods_[view] -= pods;
   }
   logs_[view].Note(node, on_[view].size());
-  if ((entry.pods -= pods) == 0) Release(id);
+  entry.pods -= pods;
+  if (entry.pods == 0) Release(id);
 }
 
 void Residents::Clear(NodeId node) {

@@ -73,6 +73,7 @@ void BM_GangsOf8Of50ShapesAFifthSpread(benchmark::State& state) {
   Nodes nodes = Zoned();
   for (int i = 0; i < kNodes; ++i) {
     std::vector<kube::Taint> taints;
+    taints.reserve(5);
     for (int taint = 0; taint < i % 5; ++taint)
       taints.push_back({"team-" + std::to_string(taint), "", "NoSchedule"});
     std::string name = "node-" + std::to_string(i);

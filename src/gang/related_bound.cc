@@ -111,8 +111,11 @@ class Bounds {
     };
     for (size_t topology = 0; topology < table_.topologies.size(); ++topology) {
       if (!Apart(kind, kind, topology)) continue;
-      CapDomains(caps, topology);
-      consider(Sum(caps), Reason::kAntiAffinity, topology);
+      Caps capped = caps;
+      CapDomains(capped, topology);
+      consider(Sum(capped), Reason::kAntiAffinity, topology);
+      // For the other rules only where it is certain which spot the seat of a domain is on.
+      if (table_.topologies[topology].domains->one_node_each) caps = std::move(capped);
     }
     const KindRules& rules = table_.kinds[kind];
     if (IsFresh(kind) && OnlyItself(rules.near->matches, kind)) {

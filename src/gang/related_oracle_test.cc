@@ -233,7 +233,7 @@ Instance RandomInstance(Dice& dice, int kinds) {
           {AnyTeam(dice), key, 1 + dice.Upto(1), 1 + (dice.OneIn(4) ? dice.Upto(3) : 0), dice.OneIn(3)});
     }
     instance.kinds.push_back(pod);
-    instance.counts.push_back(1 + dice.Upto(6 / kinds - 1));
+    instance.counts.push_back(1 + dice.Upto(8 / kinds - 1));
   }
   int others = dice.Upto(3);
   for (int i = 0; i < others; ++i) {
@@ -306,7 +306,7 @@ class RelatedAgainstEveryOrder : public ::testing::TestWithParam<int> {};
 TEST_P(RelatedAgainstEveryOrder, PlaceFindsSeatsIfAndOnlyIfSomeOrderDoes) {
   Dice dice(static_cast<unsigned>(GetParam()) * 7919);
   int fitted = 0, refused = 0;
-  for (int round = 0; round < 6'000; ++round) {
+  for (int round = 0; round < 10'000; ++round) {
     Instance instance = RandomInstance(dice, GetParam());
     World world = Build(instance);
 

@@ -115,6 +115,7 @@ class ByDomains {
 
   const Told& Tell(NodeId node) {
     std::vector<int32_t> key;
+    key.reserve(table_.topologies.size());
     for (size_t topology = 0; topology < table_.topologies.size(); ++topology)
       key.push_back(table_.DomainOf(topology, node));
     auto [found, added] = known_.try_emplace(std::move(key));

@@ -173,6 +173,16 @@ TEST(Spread, RisesOnlyAsFarAsTheScarcestZoneLets) {
   EXPECT_FALSE(NoFitOf(result).never);
 }
 
+TEST(Spread, WithAntiAffinityByZoneTheSeatOfAZoneMayBeOnAnyOfItsNodes) {
+  Nodes nodes = ZonedNodes("ab", 2, Cpu(4));
+  Stand(nodes, "a-0", {{"app", "x"}});  // its zone's first node is the fuller one
+  Stand(nodes, "b-0", {{"app", "x"}});
+  kube::PodNeed pod = Apart(MakeNeed(Cpu(1)), Labelled("role", "own"), "zone");
+  pod = Spread(pod, Labelled("app", "x"), "host");
+  EXPECT_EQ(Text(nodes, Place(nodes, OneRole(nodes, 2, pod, {{"app", "x"}, {"role", "own"}}))),
+            "a-1:1 b-1:1");
+}
+
 // --- tables: one pod, on which nodes may it go? ---
 
 struct Case {

@@ -85,6 +85,7 @@ bool GreedyByRules(const std::vector<const kube::Node*>& nodes, std::map<std::st
   std::map<std::string, const kube::Node*> by_name = ByName(all);
   std::vector<Neighbour> others = Everybody(taken);
   std::vector<int32_t> left;
+  left.reserve(asks.size());
   for (const RoleAsk& ask : asks) left.push_back(ask.count);
   for (bool more = true; more;) {
     more = false;
