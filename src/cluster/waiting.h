@@ -34,8 +34,13 @@ struct QueueKey {
 // seats none of its kind does, so that a step looks at kinds and not at ten thousand gangs.
 class Waiting {
  public:
-  // (pod class, pods) of each role; then two halves of a number for each role with rules about other pods.
-  using Kind = std::vector<std::pair<ClassId, int32_t>>;
+  struct Role {
+    ClassId pod_class = 0;
+    int32_t pods = 0;
+    uint64_t identity = 0;  // PodIdentity::hash of a role with rules about other pods; else 0
+    friend auto operator<=>(const Role&, const Role&) = default;
+  };
+  using Kind = std::vector<Role>;
 
   // Puts the gang in, or moves it.
   void Put(QueueKey key, Kind kind);

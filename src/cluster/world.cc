@@ -406,12 +406,11 @@ void RefreshQueue(World& world, GangState& gang) {
   }
   Waiting::Kind kind;
   const jobs::Job& job = *gang.job->job();
-  for (size_t role = 0; role < gang.roles.size(); ++role)
-    kind.emplace_back(gang.roles[role].pod_class, job.roles[role].replicas);
-  // Where a gang has rules about other pods, alike are only those that have the same, and the same labels.
-  for (const RoleState& role : gang.roles) {
-    if (role.need.rules.empty() || !role.who) continue;
-    kind.emplace_back(static_cast<ClassId>(role.who->hash >> 32), static_cast<int32_t>(role.who->hash));
+  for (size_t i = 0; i < gang.roles.size(); ++i) {
+    const RoleState& role = gang.roles[i];
+    // Where a gang has rules about other pods, alike are only those that have the same, and the same labels.
+    bool by_identity = !role.need.rules.empty() && role.who != nullptr;
+    kind.push_back({role.pod_class, job.roles[i].replicas, by_identity ? role.who->hash : 0});
   }
   // The aged are in the order in which they began to wait, the young in the order in which they were queued.
   WallTime since = gang.aged ? *gang.waiting_since() : *gang.queued_at();

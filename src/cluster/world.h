@@ -160,6 +160,9 @@ struct World {
     bool leaving = false;
   };
   std::unordered_map<std::string, std::vector<Occupancy>> occupancy;
+  // Kinds of jobs that this API server does not have (no CRD, perhaps for now): of their gangs nothing is
+  // known, so nothing is started, judged or removed.
+  std::set<const jobs::Framework*> missing_kinds;
   std::map<std::string, GangState> gangs;  // by GangState::key
   std::set<std::string> holding;           // the gangs with something in `held`
   // "services/ns/name" and "gangs/ns/name" to the key of the gang that counts the object.

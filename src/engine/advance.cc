@@ -125,10 +125,9 @@ void Restart(Draft& draft, GangState& gang, const Members& members, size_t faile
 void TellWhatIsLeft(Draft& draft, GangState& gang) {
   WallTime due = gang.status().phase_since.value_or(draft.now.wall) + kUsualEnd;
   if (draft.now.wall < due) return draft.WakeAt(due, gang);
-  constexpr std::string_view kMark = " Waits for";
   GangStatus next = gang.status();
-  if (next.reason.message.find(kMark) != std::string::npos) return;
-  next.reason.message += std::string(kMark) + " old pods to end: ";
+  if (next.reason.code == "OldPodsLeft") return;
+  next.reason = {"OldPodsLeft", next.reason.message + " Waits for old pods to end: "};
   size_t named = 0;
   for (const auto& [name, pod] : gang.pods) {
     if (pod->owner_uid != gang.job->meta.uid) continue;
@@ -407,6 +406,7 @@ void Reopen(Draft& draft, GangState& gang) {
 }  // namespace
 
 void AdvanceGang(Draft& draft, GangState& gang) {
+  if (draft.world.missing_kinds.contains(gang.framework)) return;
   if (gang.unread) {
     draft.ReadGang(gang);
     return;

@@ -59,6 +59,7 @@ bool IsRestarting(const GangState& gang) {
 }
 
 Turn TurnOf(const World& world, const GangState& gang, Now now) {
+  if (world.missing_kinds.contains(gang.framework)) return Turn::kPasses;
   if (gang.gang == nullptr) {  // its create is in flight, or will be tried again
     auto failures = gang.failures.find(GangObjectKey(gang));
     return failures == gang.failures.end() || failures->second < kUnansweredChecks ? Turn::kComes

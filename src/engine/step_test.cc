@@ -233,13 +233,18 @@ TEST(Step, TheSameEventsGiveTheSameActionsAndASettledWorldNone) {
   EXPECT_EQ(first.substr(first.find("then: ")), "then: ") << "settled";
 }
 
-TEST(Step, AGangWhoseStatusCannotBeReadIsWrittenAnewFromItsPods) {
-  HandDriven engine;
+// Job "a", two workers on two nodes, runs.
+void RunPair(HandDriven& engine) {
   engine.Nodes(2, 1);
   engine.Job("a", 2);
   engine.Settle();
   for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
   engine.Settle();
+}
+
+TEST(Step, AGangWhoseStatusCannotBeReadIsWrittenAnewFromItsPods) {
+  HandDriven engine;
+  RunPair(engine);
   ASSERT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
 
   engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a",
@@ -254,11 +259,7 @@ TEST(Step, AGangWhoseStatusCannotBeReadIsWrittenAnewFromItsPods) {
 
 TEST(Step, AGangThatSomebodyMarkedAsOverIsReopened) {
   HandDriven engine;
-  engine.Nodes(2, 1);
-  engine.Job("a", 2);
-  engine.Settle();
-  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
-  engine.Settle();
+  RunPair(engine);
 
   engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a", {{"status", {{"phase", "Failed"}}}});
   engine.Settle();
@@ -324,6 +325,18 @@ TEST(Step, AGangThatHasWaitedTooLongLetsNobodyBy) {
   EXPECT_THAT(PlacedInOrder(engine), IsEmpty());
   EXPECT_EQ(engine.Gang("small").status().reason.message,
             "would fit now; large has waited longest and is placed first");
+}
+
+TEST(Step, WhatRunsIsLeftAloneWhileTheServerLacksItsKind) {
+  HandDriven engine;
+  RunPair(engine);
+  engine.world.missing_kinds.insert(jobs::FrameworkOf(kube::kPyTorchJobs));
+  engine.PodIs("a-worker-0", "Failed");
+  EXPECT_THAT(engine.Step(), IsEmpty());
+
+  engine.world.missing_kinds.clear();
+  engine.world.Touch(engine.Gang("a").key);
+  EXPECT_TRUE(engine.RunUntil(ActionKind::kWriteGang)) << "the failed rank is seen now";
 }
 
 }  // namespace

@@ -48,6 +48,7 @@ void Operator::MakeReflectors() {
       AddEvent(Observed{&resource, std::move(last), /*gone=*/true});
     };
     callbacks.on_synced = [this] { ScheduleStep(); };
+    callbacks.on_failed = [this] { ScheduleStep(); };
     ReflectorOptions reflector;
     reflector.jitter_seed = options_.identity;
     reflectors_.push_back(
@@ -62,21 +63,37 @@ void Operator::MakeReflectors() {
     add(framework->resource(), {options_.ns, "", ""});
 }
 
+// A cluster need not have every kind of job; one that runs PyTorchJobs alone has no CRD of TFJobs.
+bool Operator::Excused(const Reflector& reflector) const {
+  return reflector.missing() && jobs::FrameworkOf(reflector.resource()) != nullptr;
+}
+
+void Operator::SeeMissingKinds() {
+  std::set<const jobs::Framework*> missing;
+  for (const auto& reflector : reflectors_) {
+    if (Excused(*reflector)) missing.insert(jobs::FrameworkOf(reflector->resource()));
+  }
+  if (missing == world_.missing_kinds) return;
+  world_.missing_kinds = std::move(missing);
+  for (const auto& [key, gang] : world_.gangs) world_.Touch(key);
+}
+
 bool Operator::synced() const {
-  return !reflectors_.empty() &&
-         std::all_of(reflectors_.begin(), reflectors_.end(), [](const auto& r) { return r->synced(); });
+  return !reflectors_.empty() && std::all_of(reflectors_.begin(), reflectors_.end(),
+                                             [&](const auto& r) { return r->synced() || Excused(*r); });
 }
 
 bool Operator::Stale() const {
   MonoTime now = api_.loop().now().mono;
   return std::any_of(reflectors_.begin(), reflectors_.end(), [&](const auto& r) {
-    return !r->in_touch() && now >= r->last_contact() + options_.stale_after;
+    return !r->in_touch() && !Excused(*r) && now >= r->last_contact() + options_.stale_after;
   });
 }
 
 std::string Operator::trouble() const {
   for (const auto& reflector : reflectors_) {
-    if (!reflector->in_touch() && !reflector->last_error().ok()) return reflector->trouble();
+    if (!reflector->in_touch() && !reflector->last_error().ok() && !Excused(*reflector))
+      return reflector->trouble();
   }
   if (!pulse_.trouble().empty()) return pulse_.trouble();
   if (gate_ != nullptr && !leading_) return gate_->trouble();
@@ -111,9 +128,8 @@ void Operator::LogFailure(const Action& action, const kube::Status& status) {
   bool refused = !status.transient() && !status.unknown() && !status.conflict() && !status.not_found() &&
                  !status.already_exists();
   MonoTime now = api_.loop().now().mono;
-  MonoTime& again = refusal_told_again_[{action.kind, status.code}];
-  bool tell = refused && now >= again;
-  if (tell) again = now + minutes(1);
+  bool tell = refused && now >= refusal_told_again_[{action.kind, status.code}];
+  if (tell) refusal_told_again_[{action.kind, status.code}] = now + minutes(1);
   LogLine(tell ? LogLevel::kWarning : LogLevel::kDebug, tell ? "write refused" : "action failed",
           {{"action", cluster::KindText(action.kind)}, {"on", action.touches}, {"error", status.message}});
 }
@@ -148,6 +164,7 @@ void Operator::StepNow() {
   if (stopped_) return;
   std::vector<cluster::Event> events;
   events.swap(events_);
+  SeeMissingKinds();
   if (!leading_ || !synced()) return engine::Follow(world_, events);
   if (Stale()) {
     // Nothing is decided on a view known to be stale; answers and events wait.

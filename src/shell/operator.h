@@ -64,6 +64,8 @@ class Operator {
   void ScheduleStep();
   void StepNow();
   bool Stale() const;
+  bool Excused(const Reflector& reflector) const;
+  void SeeMissingKinds();
   void LogFailure(const cluster::Action& action, const kube::Status& status);
 
   kube::Api& api_;

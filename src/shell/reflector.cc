@@ -186,6 +186,7 @@ void Reflector::Fail(kube::Status status, Next next) {
       next == Next::kList ? "list will be tried again" : "watch will be tried again",
       {{"what", title_}, {"code", last_error_.code}, {"error", trouble()}, {"in", FormatDuration(delay)}});
   Schedule(next, delay);
+  if (callbacks_.on_failed) callbacks_.on_failed();
 }
 
 std::string Reflector::trouble() const {

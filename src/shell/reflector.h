@@ -41,6 +41,8 @@ class Reflector final : public kube::WatchHandler {
     std::function<void(const std::string& key, const std::string& uid, json::DocPtr last)> on_delete;
     // After every complete list; the copy is then whole.
     std::function<void()> on_synced;
+    // After a list or a watch that failed; last_error() says why.
+    std::function<void()> on_failed;
   };
   struct Scope {
     std::string ns;  // empty: all namespaces
@@ -67,7 +69,10 @@ class Reflector final : public kube::WatchHandler {
   // quiet watch is in touch though the server says nothing for a minute.
   bool in_touch() const;
   // The last failure, for messages; ok while all is well.
+  const kube::Resource& resource() const { return resource_; }
   const kube::Status& last_error() const { return last_error_; }
+  // The API server does not have this kind of object, as far as it said last.
+  bool missing() const { return last_error_.not_found() && !in_touch(); }
   // The same for a person: what could not be read, and perhaps why.
   std::string trouble() const;
   const Counts& counts() const { return counts_; }

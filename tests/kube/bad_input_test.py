@@ -172,6 +172,16 @@ def check_amounts(cluster):
                describe=lambda: summary(cluster.job("extra")))
 
 
+def check_missing_kind(cluster):
+    """A cluster need not have every kind: without the CRD of TFJobs everybody else goes on."""
+    cluster.kubectl("delete", "crd", "tfjobs.kubeflow.org")
+    operator = cluster.operator()
+    wait_for_log(operator, "tfjobs.kubeflow.org", "404")
+    cluster.submit(pytorchjob("without-tfjobs", 4))
+    wait_until("without-tfjobs succeeded", lambda: is_true(cluster.job("without-tfjobs"), "Succeeded"))
+    assert operator.stop() == 0
+
+
 def said_no(job):
     placed = condition(job, "Placed")
     return placed and placed["status"] == "False" and placed["message"]
@@ -195,6 +205,7 @@ def main():
     wait_until("no live pod", lambda: not live(cluster.api.items(f"{CORE}/pods")))
     assert operator.running(), operator.text()
     assert operator.stop() == 0
+    check_missing_kind(cluster)
     cluster.audit()
 
 
