@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "kube/api/resource.h"
 #include "kube/model/reader.h"
@@ -336,8 +337,7 @@ json::Doc StatusDoc(const GangStatus& status, const std::vector<GangRole>& roles
 
 std::string GangName(std::string_view kind, std::string_view job_name) {
   constexpr size_t kMaxName = 253;
-  std::string name;
-  for (char c : kind) name += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  std::string name = AsciiLower(kind);
   name.append("-").append(job_name);
   if (name.size() <= kMaxName) return name;
   std::string hash = std::to_string(StableHash(name));

@@ -1,8 +1,7 @@
 #include "api/kubeflow_crd.h"
 
-#include <cctype>
-
 #include "api/schema.h"
+#include "base/ascii.h"
 
 namespace lockstep::api {
 
@@ -88,8 +87,7 @@ json::Doc RunPolicySchema() {
 }
 
 json::Doc KubeflowCrd(const kube::Resource& resource, std::string description, json::Doc spec) {
-  std::string kind(resource.kind), singular;
-  for (char c : kind) singular += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string kind(resource.kind), singular = AsciiLower(kind);
   json::Doc columns = json::Doc::array({Column("State", "string", ".status.conditions[-1:].type", ""),
                                         Column("Age", "date", ".metadata.creationTimestamp", "")});
   json::Doc root = Root(std::move(description), std::move(spec), StatusSchema(), false);

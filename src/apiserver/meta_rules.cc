@@ -5,6 +5,7 @@
 
 #include "apiserver/names.h"
 #include "apiserver/object.h"
+#include "base/ascii.h"
 
 namespace lockstep::apiserver {
 
@@ -42,10 +43,7 @@ void CheckAnnotations(const Doc& metadata, Causes& causes) {
   if (annotations == nullptr || !annotations->is_object()) return;
   size_t size = 0;
   for (const auto& [key, value] : annotations->items()) {
-    std::string lower = key;
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
-    AddFaults(CheckQualifiedName(lower), "metadata.annotations", key, causes);
+    AddFaults(CheckQualifiedName(AsciiLower(key)), "metadata.annotations", key, causes);
     size += key.size() + (value.is_string() ? value.get_ref<const std::string&>().size() : 0);
   }
   if (size > kAnnotationsLimit) causes.push_back(TooLong("metadata.annotations", kAnnotationsLimit));

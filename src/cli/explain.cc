@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "api/gang.h"
+#include "base/ascii.h"
 #include "base/real_loop.h"
 #include "cli/commands.h"
 #include "cli/connection.h"
@@ -129,8 +130,7 @@ int RunExplain(const Flags& flags) {
   if (!response) return Fail("no answer from the API server within 20s");
   if (response->status.not_found()) {
     auto object = Get(loop, api, *job->resource, ns, job->name);
-    return Fail(jobs::TypeLabel(job->resource->kind) + " " + ns + "/" + job->name + ": " +
-                WithoutGang(object));
+    return Fail(AsciiLower(job->resource->kind) + " " + ns + "/" + job->name + ": " + WithoutGang(object));
   }
   if (!response->status.ok()) return Fail(response->status.message);
   Result<json::Doc> doc = json::Parse(response->body);

@@ -3,6 +3,8 @@
 #include <charconv>
 
 #include "api/labels.h"
+#include "base/ascii.h"
+#include "jobs/pod.h"
 #include "jobs/status.h"
 #include "kube/api/resource.h"
 
@@ -22,8 +24,7 @@ int64_t ParseNumber(const std::string& text, int64_t fallback) {
 // The framework whose pods carry this operator-name label ("pytorchjob-controller"), or null.
 const jobs::Framework* FrameworkByOperator(const std::string& operator_name) {
   for (const jobs::Framework* framework : jobs::AllFrameworks()) {
-    std::string kind = RoleLabel(framework->resource().kind);
-    if (operator_name == kind + "-controller") return framework;
+    if (operator_name == jobs::OperatorName(*framework)) return framework;
   }
   return nullptr;
 }
@@ -244,14 +245,6 @@ uint64_t ParseVersion(std::string_view resource_version) {
   return value;
 }
 
-std::string RoleLabel(std::string_view type) {
-  std::string lower(type);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 std::string GangKey(const jobs::Framework& framework, std::string_view ns, std::string_view job_name) {
   std::string key(framework.resource().plural);
   key.append("/").append(ns).append("/").append(job_name);
@@ -376,7 +369,7 @@ void RefreshHeld(World& world, GangState& gang) {
       for (const api::RoleRange& range : seats.pods) {
         for (size_t role = 0; role < job.roles.size(); ++role) {
           if (job.roles[role].type != range.role) continue;
-          std::string label = RoleLabel(range.role);
+          std::string label = AsciiLower(range.role);
           for (int32_t i = range.first; i <= range.last; ++i) {
             bool done = gang.succeeded.contains(label + "/" + std::to_string(i));
             if (!done && !seated.contains({label, i}))

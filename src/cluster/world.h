@@ -209,8 +209,6 @@ void RefreshQueue(World& world, GangState& gang);
 
 // "pytorchjobs/ns/name"
 std::string GangKey(const jobs::Framework& framework, std::string_view ns, std::string_view job_name);
-// The lower-case form of a role's type, as in labels and names.
-std::string RoleLabel(std::string_view type);
 uint64_t ParseVersion(std::string_view resource_version);
 
 }  // namespace lockstep::cluster

@@ -1,5 +1,6 @@
 #include "engine/advance.h"
 
+#include "base/ascii.h"
 #include "engine/job_status.h"
 #include "engine/leftovers.h"
 #include "engine/limits.h"
@@ -235,7 +236,7 @@ std::optional<size_t> VanishedRole(const GangState& gang, const Members& members
   if (members.vanished == 0 && gang.status().phase != GangPhase::kRunning) return {};
   const jobs::Job& job = *gang.job->job();
   for (size_t role = 0; role < job.roles.size(); ++role) {
-    std::string label = cluster::RoleLabel(job.roles[role].type);
+    std::string label = AsciiLower(job.roles[role].type);
     for (size_t i = 0; i < members.pods[role].size(); ++i) {
       std::string id = label + "/" + std::to_string(i);
       if (members.pods[role][i] != nullptr || gang.succeeded.contains(id)) continue;
@@ -305,7 +306,7 @@ bool AdoptPods(Draft& draft, GangState& gang) {
   for (const auto& [name, pod] : gang.pods) {
     if (pod->owner_uid != job.meta.uid || pod->attempt != next.attempt) continue;
     auto role = std::find_if(job.roles.begin(), job.roles.end(),
-                             [&](const jobs::Role& r) { return cluster::RoleLabel(r.type) == pod->role; });
+                             [&](const jobs::Role& r) { return AsciiLower(r.type) == pod->role; });
     if (role != job.roles.end())
       next.placement.push_back({pod->node, {{role->type, pod->index, pod->index}}});
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "engine/limits.h"
 
@@ -41,7 +42,7 @@ void RefusePerPodRules(kube::PodNeed& need) {
 // first of them starts. One name for all jobs of the template, since the answer tells it.
 json::Doc DryRunPod(const cluster::Nodes& nodes, const jobs::Job& job, size_t role) {
   json::Doc pod = job.framework->PodFor(job, role, 0);
-  pod["metadata"]["name"] = cluster::RoleLabel(job.roles[role].type) + "-check";
+  pod["metadata"]["name"] = AsciiLower(job.roles[role].type) + "-check";
   if (!pod["spec"].contains("nodeName") && nodes.size() > 0)
     pod["spec"]["nodeName"] = nodes.name(nodes.ByName().front());
   return pod;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "api/labels.h"
+#include "base/ascii.h"
 #include "jobs/pod.h"
 
 namespace lockstep::engine {
@@ -142,7 +143,7 @@ Members CountMembers(GangState& gang, const jobs::Job& job) {
   for (size_t role = 0; role < job.roles.size(); ++role) {
     members.pods[role].resize(static_cast<size_t>(job.roles[role].replicas));
     members.wanted += job.roles[role].replicas;
-    role_of[cluster::RoleLabel(job.roles[role].type)] = role;
+    role_of[AsciiLower(job.roles[role].type)] = role;
   }
   for (const auto& [name, pod] : gang.pods) {
     auto role = role_of.find(pod->role);
@@ -155,7 +156,7 @@ Members CountMembers(GangState& gang, const jobs::Job& job) {
     Count(gang, job.roles[role->second], *pod, members.counts[role->second], members);
   }
   for (size_t role = 0; role < job.roles.size(); ++role) {
-    std::string label = cluster::RoleLabel(job.roles[role].type);
+    std::string label = AsciiLower(job.roles[role].type);
     members.failed += members.counts[role].failed;
     if (gang.succeeded.contains(label + "/0")) members.counts[role].first_succeeded = true;
     for (size_t i = 0; i < members.pods[role].size(); ++i) {
@@ -192,7 +193,7 @@ bool CreateMembers(Draft& draft, GangState& gang, const jobs::Job& job, const Me
         if (job.roles[role].type != range.role) continue;
         for (int32_t i = range.first; i <= range.last && i < job.roles[role].replicas; ++i) {
           if (members.pods[role][static_cast<size_t>(i)] != nullptr) continue;
-          if (gang.succeeded.contains(cluster::RoleLabel(range.role) + "/" + std::to_string(i))) continue;
+          if (gang.succeeded.contains(AsciiLower(range.role) + "/" + std::to_string(i))) continue;
           complete = false;
           CreatePod(draft, gang, job, role, i, seats.node);
         }

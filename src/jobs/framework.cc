@@ -1,5 +1,6 @@
 #include "jobs/framework.h"
 
+#include "base/ascii.h"
 #include "jobs/pod.h"
 #include "jobs/pytorch/pytorch_job.h"
 #include "jobs/tensorflow/tf_job.h"
@@ -79,7 +80,7 @@ const Framework* FrameworkOf(const kube::Resource& resource) {
 
 const Framework* FrameworkNamed(std::string_view word) {
   for (const Framework* framework : AllFrameworks()) {
-    std::string singular = TypeLabel(framework->resource().kind), asked = TypeLabel(word);
+    std::string singular = AsciiLower(framework->resource().kind), asked = AsciiLower(word);
     if (asked == singular || asked == framework->resource().plural) return framework;
   }
   return nullptr;
@@ -88,7 +89,7 @@ const Framework* FrameworkNamed(std::string_view word) {
 std::string FrameworkNames() {
   std::string names;
   for (const Framework* framework : AllFrameworks()) {
-    names.append(names.empty() ? "" : " or ").append(TypeLabel(framework->resource().kind));
+    names.append(names.empty() ? "" : " or ").append(AsciiLower(framework->resource().kind));
   }
   return names;
 }

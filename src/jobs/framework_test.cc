@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/ascii.h"
 #include "jobs/pod.h"
 #include "jobs/testing.h"
 
@@ -69,12 +70,12 @@ TEST(Kinds, NameEveryTypeInItsOwnSpelling) {
     const Kind& kind = framework->kind();
     for (std::string_view type : kind.types) {
       EXPECT_EQ(TypeOf(kind, type), type);
-      EXPECT_EQ(TypeOf(kind, TypeLabel(type)), kind.any_case ? type : "") << type;
+      EXPECT_EQ(TypeOf(kind, AsciiLower(type)), kind.any_case ? type : "") << type;
     }
     EXPECT_EQ(TypeOf(kind, ""), "");
     EXPECT_EQ(TypeOf(kind, "Worke"), "");
     EXPECT_EQ(TypeOf(kind, "Workers"), "");
-    EXPECT_EQ(OperatorName(*framework), TypeLabel(kind.resource.kind) + "-controller");
+    EXPECT_EQ(OperatorName(*framework), AsciiLower(kind.resource.kind) + "-controller");
   }
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/ascii.h"
 #include "jobs/pod.h"
 #include "jobs/testing.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 size_t RoleIndex(const Job& job, const std::string& label) {
   for (size_t i = 0; i < job.roles.size(); ++i) {
-    if (TypeLabel(job.roles[i].type) == label) return i;
+    if (AsciiLower(job.roles[i].type) == label) return i;
   }
   return job.roles.size();
 }

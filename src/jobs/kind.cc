@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/ascii.h"
+
 namespace lockstep::jobs {
-
-namespace {
-
-bool SameLetter(char a, char b) {
-  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-}
-
-}  // namespace
 
 std::string_view TypeOf(const Kind& kind, std::string_view key) {
   for (std::string_view type : kind.types) {
-    if (key == type || (kind.any_case && std::ranges::equal(key, type, SameLetter))) return type;
+    if (key == type || (kind.any_case && AsciiLower(key) == AsciiLower(type))) return type;
   }
   return "";
 }

@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "api/labels.h"
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "jobs/framework.h"
 
@@ -81,14 +82,8 @@ void StampPod(json::Doc& pod, int64_t attempt, const std::string& node) {
   if (!node.empty()) spec["nodeName"] = node;
 }
 
-std::string TypeLabel(std::string_view type) {
-  std::string lower(type);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
 std::string ReplicaName(const Job& job, const Role& role, int32_t index) {
-  return job.meta.name + "-" + TypeLabel(role.type) + "-" + std::to_string(index);
+  return job.meta.name + "-" + AsciiLower(role.type) + "-" + std::to_string(index);
 }
 
 std::string ServiceName(const Job& job, const Role& role, int32_t index) {
@@ -96,13 +91,13 @@ std::string ServiceName(const Job& job, const Role& role, int32_t index) {
 }
 
 std::string OperatorName(const Framework& framework) {
-  return TypeLabel(framework.resource().kind) + "-controller";
+  return AsciiLower(framework.resource().kind) + "-controller";
 }
 
 json::Doc ReplicaLabels(const Job& job, const Role& role, int32_t index) {
   return {{api::kOperatorNameLabel, OperatorName(*job.framework)},
           {api::kJobNameLabel, job.meta.name},
-          {api::kReplicaTypeLabel, TypeLabel(role.type)},
+          {api::kReplicaTypeLabel, AsciiLower(role.type)},
           {api::kReplicaIndexLabel, std::to_string(index)}};
 }
 
@@ -110,7 +105,7 @@ std::string RoleSelector(const Job& job, const Role& role) {
   std::string text(api::kJobNameLabel);
   text.append("=").append(job.meta.name).append(",").append(api::kOperatorNameLabel).append("=");
   text.append(OperatorName(*job.framework)).append(",").append(api::kReplicaTypeLabel).append("=");
-  return text + TypeLabel(role.type);
+  return text + AsciiLower(role.type);
 }
 
 json::Doc OwnerReferences(const Job& job) {

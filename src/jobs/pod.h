@@ -20,8 +20,6 @@ void StampPod(json::Doc& pod, int64_t attempt, const std::string& node);
 
 // What the pods and services of every framework share. Source: training-operator pkg/controller.v1/common.
 
-// A type or kind in lower case, as names and labels have it.
-std::string TypeLabel(std::string_view type);
 // `<job>-<type in lower case>-<index>`, however long.
 std::string ReplicaName(const Job& job, const Role& role, int32_t index);
 // The headless service of a replica: ReplicaName, shortened as PodName does, for DNS has 63 characters too.

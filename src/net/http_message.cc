@@ -1,17 +1,11 @@
-#include <algorithm>
-
+#include "base/ascii.h"
 #include "net/http_server.h"
 
 namespace lockstep::net {
-namespace {
-
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-}  // namespace
 
 std::string_view HttpRequest::Header(std::string_view name) const {
   for (const HttpHeader& header : headers) {
-    if (std::ranges::equal(header.name, name, {}, Lower, Lower)) return header.value;
+    if (AsciiLower(header.name) == AsciiLower(name)) return header.value;
   }
   return {};
 }

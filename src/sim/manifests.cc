@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/ascii.h"
 #include "base/time.h"
 #include "jobs/framework.h"
 #include "jobs/pod.h"
@@ -184,9 +185,7 @@ Outcome TakeTensorFlowOptions(Words& words, json::Doc& job) {
 }
 
 // The option that says how many: `workers=8`, but `chief=1 ps=2`.
-std::string CountOption(std::string_view type) {
-  return type == "Worker" ? "workers" : jobs::TypeLabel(type);
-}
+std::string CountOption(std::string_view type) { return type == "Worker" ? "workers" : AsciiLower(type); }
 
 }  // namespace
 
@@ -246,7 +245,7 @@ Result<json::Doc> TakeJob(const jobs::Kind& kind, Words& words) {
   // Options of one role first: what is left is for all.
   std::vector<RoleOptions> own;
   for (const auto& [type, count] : counts) {
-    Result<RoleOptions> role = TakeRole(words, jobs::TypeLabel(type) + ".");
+    Result<RoleOptions> role = TakeRole(words, AsciiLower(type) + ".");
     if (!role.ok()) return role.error();
     own.push_back(*std::move(role));
   }

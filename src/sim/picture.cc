@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "api/labels.h"
+#include "base/ascii.h"
 #include "cluster/world.h"
 #include "jobs/framework.h"
 #include "jobs/pod.h"
@@ -29,7 +30,7 @@ json::Doc MetadataOf(const jobs::Framework& framework, const json::Doc& job, con
   if (own != nullptr && own->is_object()) labels = *own;
   labels[std::string(api::kOperatorNameLabel)] = jobs::OperatorName(framework);
   labels[std::string(api::kJobNameLabel)] = json::GetString(job, "metadata.name");
-  labels[std::string(api::kReplicaTypeLabel)] = cluster::RoleLabel(type);
+  labels[std::string(api::kReplicaTypeLabel)] = AsciiLower(type);
   return {{"namespace", json::GetString(job, "metadata.namespace")}, {"labels", std::move(labels)}};
 }
 

@@ -4,14 +4,11 @@
 #include <optional>
 #include <set>
 
+#include "base/ascii.h"
+
 namespace lockstep::sim {
 
 namespace {
-
-std::string Lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  return text;
-}
 
 void Add(Taken& taken, Neighbour pod) {
   kube::AddTo(taken.requests, pod.need->requests);
@@ -51,7 +48,7 @@ void AddEmptySeats(const Picture& picture, const SeenJob& job, const api::Gang& 
           std::find_if(asks.begin(), asks.end(), [&](const RoleAsk& a) { return a.role == range.role; });
       if (ask == asks.end()) continue;
       for (int32_t i = range.first; i <= range.last; ++i) {
-        if (!there.contains({Lower(range.role), i}))
+        if (!there.contains({AsciiLower(range.role), i}))
           Add(taken[seats.node], {&job.meta.ns, &ask->labels, &ask->need, seats.node, false});
       }
     }

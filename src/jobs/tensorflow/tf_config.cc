@@ -1,5 +1,6 @@
 #include "jobs/tensorflow/tf_config.h"
 
+#include "base/ascii.h"
 #include "jobs/pod.h"
 
 namespace lockstep::jobs::tensorflow {
@@ -35,7 +36,7 @@ std::string Cluster(const Job& job) {
   for (std::string_view type : kTypes) {
     const Role* role = job.role(type);
     if (role == nullptr && !IsWritten(job, type)) continue;
-    cluster += (cluster.empty() ? "" : ",") + Quoted(TypeLabel(type)) + ":";
+    cluster += (cluster.empty() ? "" : ",") + Quoted(AsciiLower(type)) + ":";
     cluster += role != nullptr ? Addresses(job, *role, 0, role->replicas) : "[]";
   }
   return "{" + cluster + "}";
@@ -63,8 +64,8 @@ bool HasDynamicWorkers(const Job& job) { return json::GetBool(*job.spec, "enable
 std::string TfConfig(const Job& job, const Role& role, int32_t index) {
   bool sparse = HasDynamicWorkers(job);
   return "{\"cluster\":" + (sparse ? SparseCluster(job, role, index) : Cluster(job)) +
-         ",\"task\":{\"type\":" + Quoted(TypeLabel(role.type)) + ",\"index\":" + std::to_string(index) + "}" +
-         (sparse ? "" : ",\"environment\":\"cloud\"") + "}";
+         ",\"task\":{\"type\":" + Quoted(AsciiLower(role.type)) + ",\"index\":" + std::to_string(index) +
+         "}" + (sparse ? "" : ",\"environment\":\"cloud\"") + "}";
 }
 
 }  // namespace lockstep::jobs::tensorflow

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/ascii.h"
 #include "jobs/pod.h"
 #include "jobs/tensorflow/fixture.h"
 
@@ -90,7 +91,7 @@ TEST(TfConfig, IsJsonAndNamesEveryService) {
   Job job = ReadValid(TFJobDoc({{"Chief", 1}, {"PS", 3}, {"Worker", 12}}));
   json::Doc config = json::Parse(ConfigOf(job, "PS", 2)).value();
   for (size_t role = 0; role < job.roles.size(); ++role) {
-    const json::Doc& hosts = config["cluster"][TypeLabel(job.roles[role].type)];
+    const json::Doc& hosts = config["cluster"][AsciiLower(job.roles[role].type)];
     ASSERT_EQ(hosts.size(), static_cast<size_t>(job.roles[role].replicas));
     for (int32_t i = 0; i < job.roles[role].replicas; ++i) {
       std::string service = ServiceFor(job, job.roles[role], i)["metadata"]["name"];
