@@ -1,6 +1,8 @@
-"""The operator under exactly the rights that deploy/ gives it: jobs run, nothing is forbidden, leaders follow leaders."""
+"""The operator under exactly the rights that deploy/ gives it: jobs run, nothing is forbidden, leaders follow leaders,
+urgent requests have a line of their own."""
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -16,7 +18,7 @@ def apply_deploy(cluster):
     text = cluster.kubectl("kustomize", os.path.join(ROOT, "deploy"))
     objects = [o for o in yaml.safe_load_all(text) if o["kind"] != "Deployment"]
     assert {"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
-            "CustomResourceDefinition"} <= {o["kind"] for o in objects}
+            "CustomResourceDefinition", "FlowSchema", "PriorityLevelConfiguration"} <= {o["kind"] for o in objects}
     text = yaml.safe_dump_all(objects)
     cluster.kubectl("apply", "--server-side", "-f", "-", stdin=text)
     cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
@@ -70,6 +72,25 @@ def fail_and_delete(cluster):
     wait_until("its pods are gone", lambda: cluster.pods("deleted") == [])
 
 
+def check_flow_control(cluster, kubeconfig):
+    """What ends a gang does not stand in line behind what starts one; the server says in which line a request stood."""
+    lines = {name: cluster.api.get(f"/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/{name}")["metadata"]["uid"]
+             for name in ("lockstep-urgent", "lockstep-creates")}
+
+    def line_of(*command):
+        done = subprocess.run(["kubectl", "--kubeconfig", kubeconfig, "-v=8", *command], input="{}", text=True,
+                              capture_output=True)
+        uid = re.search(r"X-Kubernetes-Pf-Flowschema-Uid: *(\S+)", done.stderr, re.IGNORECASE).group(1)
+        return next((name for name, known in lines.items() if known == uid), uid)
+
+    pods = f"{CORE}/namespaces/default/pods"
+    assert line_of("create", "--raw", pods, "-f", "-") == "lockstep-creates"
+    assert line_of("delete", "--raw", f"{pods}/nobody") == "lockstep-urgent"
+    assert line_of("replace", "--raw", LEASE, "-f", "-") == "lockstep-urgent"
+    assert line_of("get", "--raw", LEASE) == "lockstep-urgent"
+    assert line_of("get", "--raw", pods) not in lines
+
+
 def take_over(cluster, kubeconfig, operators, end):
     """Ends the leader; returns the seconds until another holds the lease."""
     leader = holder(cluster)
@@ -108,6 +129,7 @@ def main():
         assert "forbidden" in str(e)  # so this is not the administrator
     else:
         raise AssertionError("the operator may read secrets")
+    check_flow_control(cluster, kubeconfig)
     cluster.hollow(4, gpu=1, run_time="100ms")
     operators = [cluster.operator("--leader-elect", kubeconfig=kubeconfig) for _ in range(2)]
     everybody = list(operators)
