@@ -28,9 +28,9 @@ void OperatorMetrics::OnStep(const cluster::World& world, Duration took, size_t,
   metrics_.SetActionsInFlight(static_cast<int64_t>(world.actions.size()));
   metrics_.SetQueueLength("default", static_cast<int64_t>(world.waiting.size()));
   for (const std::string& key : written_) {
-    auto found = world.gangs.find(key);
-    if (found == world.gangs.end() || found->second.gang == nullptr) continue;
-    const api::Gang& gang = *found->second.gang;
+    const cluster::GangState* state = world.gangs.Get(key);
+    if (state == nullptr || state->gang == nullptr) continue;
+    const api::Gang& gang = *state->gang;
     WallTime since = gang.status.phase_since.value_or(gang.spec.queued_at);
     if (gang.status.phase == api::GangPhase::kPlacing) placed_at_[key] = since;
     if (gang.status.phase != api::GangPhase::kRunning) continue;

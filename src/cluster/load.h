@@ -9,6 +9,7 @@
 
 #include "cluster/pod_class.h"
 #include "cluster/seat_index.h"
+#include "cluster/shared_vector.h"
 
 namespace lockstep::cluster {
 
@@ -46,9 +47,9 @@ struct Load {
     std::shared_ptr<SeatIndex> index;  // shared with copies of the world until one of them changes it
   };
 
-  std::vector<kube::Amount> used;                // slot × column
-  std::vector<std::vector<Occupant>> occupants;  // by slot
-  uint64_t generation = 1;                       // grows when seats may have changed
+  std::vector<kube::Amount> used;                 // slot × column
+  SharedVector<std::vector<Occupant>> occupants;  // by slot
+  uint64_t generation = 1;                        // grows when seats may have changed
   ChangeLog log;
   std::vector<Indexed> indexes;
   std::vector<int16_t> index_of;  // by ClassId, -1: none

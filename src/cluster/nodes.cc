@@ -75,7 +75,7 @@ void Nodes::Remove(std::string_view name) {
   ++order_version_;
   ids_.erase(slots_[*id].facts->name);
   for (Load& load : loads_) {
-    load.occupants[*id].clear();
+    load.occupants.Edit(*id).clear();
     std::fill_n(load.used.begin() + static_cast<ptrdiff_t>(*id * columns_.size()), columns_.size(), 0);
   }
   residents_.Clear(*id);
@@ -203,8 +203,8 @@ void Nodes::SweepClasses(std::span<const ClassId> keep) {
   std::vector<bool> kept(classes_.size());
   for (ClassId id : keep) kept[id] = true;
   for (const Load& load : loads_) {
-    for (const std::vector<Occupant>& occupants : load.occupants) {
-      for (const Occupant& occupant : occupants) kept[occupant.pod_class] = true;
+    for (NodeId node = 0; node < load.occupants.size(); ++node) {
+      for (const Occupant& occupant : load.occupants[node]) kept[occupant.pod_class] = true;
     }
   }
   std::erase_if(classes_by_hash_, [&](const auto& entry) { return !kept[entry.second]; });
@@ -229,7 +229,7 @@ void Nodes::Add(View view, NodeId node, ClassId pod_class, int32_t pods) {
     Amount& sum = used[request.column];
     sum = SaturatingAdd(sum, SaturatingMultiply(request.amount, pods));
   }
-  std::vector<Occupant>& occupants = at.occupants[node];
+  std::vector<Occupant>& occupants = at.occupants.Edit(node);
   auto found = std::ranges::find(occupants, pod_class, &Occupant::pod_class);
   if (found == occupants.end()) {
     occupants.push_back({pod_class, pods});
@@ -242,7 +242,7 @@ void Nodes::Add(View view, NodeId node, ClassId pod_class, int32_t pods) {
 void Nodes::Subtract(View view, NodeId node, ClassId pod_class, int32_t pods) {
   CHECK(Has(node)) << "pod on a node that does not exist: slot " << node;
   Load& at = load(view);
-  std::vector<Occupant>& occupants = at.occupants[node];
+  std::vector<Occupant>& occupants = at.occupants.Edit(node);
   auto found = std::ranges::find(occupants, pod_class, &Occupant::pod_class);
   CHECK(found != occupants.end() && pods > 0 && found->pods >= pods)
       << "node " << name(node) << " does not hold " << pods << " pods of class " << pod_class;

@@ -1,7 +1,6 @@
 #include "cluster/residents.h"
 
 #include <algorithm>
-#include <atomic>
 #include <tuple>
 
 #include "base/check.h"
@@ -49,8 +48,8 @@ void Residents::Resize(size_t slots) {
 }
 
 Residents::Id Residents::Find(const PodIdentity& who) const {
-  auto [first, last] = ids_.equal_range(who.hash);
-  for (; first != last; ++first) {
+  for (auto first = ids_.lower_bound({who.hash, 0}); first != ids_.end() && first->first == who.hash;
+       ++first) {
     const PodIdentityPtr& known = entries_[first->second].who;
     if (known.get() == &who || *known == who) return first->second;
   }
@@ -67,37 +66,32 @@ Residents::Id Residents::Intern(const PodIdentityPtr& who) {
   if (id != kNone) return id;
   if (free_.empty()) {
     id = static_cast<Id>(entries_.size());
-    entries_.emplace_back();
+    entries_.resize(entries_.size() + 1);
   } else {
     id = free_.back();
     free_.pop_back();
   }
-  entries_[id].who = who;
-  entries_[id].stamp = ++stamp_;
-  ids_.emplace(who->hash, id);
-  for (uint64_t anchor : AnchorsOf(*who)) keepers_.emplace(anchor, id);
+  Entry& entry = entries_.Edit(id);
+  entry.who = who;
+  entry.stamp = ++stamp_;
+  ids_.insert({who->hash, id});
+  for (uint64_t anchor : AnchorsOf(*who)) keepers_.insert({anchor, id});
   return id;
 }
 
 void Residents::Release(Id id) {
-  Entry& entry = entries_[id];
-  auto erase = [&](auto& map, uint64_t key) {
-    auto [first, last] = map.equal_range(key);
-    for (; first != last; ++first) {
-      if (first->second == id) return static_cast<void>(map.erase(first));
-    }
-  };
-  erase(ids_, entry.who->hash);
-  for (uint64_t anchor : AnchorsOf(*entry.who)) erase(keepers_, anchor);
+  Entry& entry = entries_.Edit(id);
+  ids_.erase({entry.who->hash, id});
+  for (uint64_t anchor : AnchorsOf(*entry.who)) keepers_.erase({anchor, id});
   entry = Entry{};
   free_.push_back(id);
 }
 
 void Residents::Add(size_t view, NodeId node, const PodIdentityPtr& who, bool leaving, int32_t pods) {
   Id id = Intern(who);
-  Entry& entry = entries_[id];
+  Entry& entry = entries_.Edit(id);
   entry.pods += pods;
-  std::vector<Resident>& on = on_[view][node];
+  std::vector<Resident>& on = on_[view].Edit(node);
   auto same =
       std::ranges::find_if(on, [&](const Resident& r) { return r.who == id && r.leaving == leaving; });
   if (same == on.end()) {
@@ -115,7 +109,7 @@ void Residents::Add(size_t view, NodeId node, const PodIdentityPtr& who, bool le
 void Residents::Subtract(size_t view, NodeId node, const PodIdentityPtr& who, bool leaving, int32_t pods) {
   Id id = Find(*who);
   CHECK(id != kNone) << "a pod leaves that was never there";
-  std::vector<Resident>& on = on_[view][node];
+  std::vector<Resident>& on = on_[view].Edit(node);
   auto same =
       std::ranges::find_if(on, [&](const Resident& r) { return r.who == id && r.leaving == leaving; });
   CHECK(same != on.end() && same->pods >= pods) << "a pod leaves a node that it was not on";
@@ -124,7 +118,7 @@ void Residents::Subtract(size_t view, NodeId node, const PodIdentityPtr& who, bo
     *same = on.back();
     on.pop_back();
   }
-  Entry& entry = entries_[id];
+  Entry& entry = entries_.Edit(id);
   if (!entry.who->rules.anti_affinity.empty()) {
     auto where = entry.where[view].find(node);
     where->second -= pods;
@@ -151,8 +145,8 @@ void Residents::VisitKeepers(size_t view, const PodIdentity& who, const Visit& v
   if (!any_keepers(view)) return;
   std::vector<Id> seen;
   auto look = [&](uint64_t anchor) {
-    auto [first, last] = keepers_.equal_range(anchor);
-    for (; first != last; ++first) {
+    for (auto first = keepers_.lower_bound({anchor, 0}); first != keepers_.end() && first->first == anchor;
+         ++first) {
       const Entry& entry = entries_[first->second];
       if (entry.where[view].empty() || std::ranges::find(seen, first->second) != seen.end()) continue;
       seen.push_back(first->second);
@@ -219,13 +213,8 @@ std::span<const int32_t> Residents::Count(size_t view, const Question& question)
     found = counts_.end() - 1;
     (*found)->question = question;
     (*found)->view = view;
-  } else if (found->use_count() > 1) {
-    *found = std::make_shared<Counted>(**found);
-  } else {
-    // The last other owner, perhaps on another thread, has finished with it.
-    std::atomic_thread_fence(std::memory_order_acquire);
   }
-  Counted& counted = **found;
+  Counted& counted = MakeOwn(*found);
   counted.last_used = ++clock_;
   size_t slots = on_[view].size();
   counted.pods.resize(slots);

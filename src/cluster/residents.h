@@ -5,11 +5,12 @@
 #include <map>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "cluster/identity.h"
 #include "cluster/load.h"
+#include "cluster/shared_map.h"
+#include "cluster/shared_vector.h"
 
 namespace lockstep::cluster {
 
@@ -91,16 +92,16 @@ class Residents {
   template <class Visit>
   void VisitKeepers(size_t view, const PodIdentity& who, const Visit& visit) const;
 
-  std::array<std::vector<std::vector<Resident>>, kViews> on_;  // by slot
+  std::array<SharedVector<std::vector<Resident>>, kViews> on_;  // by slot
   std::array<ChangeLog, kViews> logs_;
   std::array<int64_t, kViews> keeper_pods_{};
-  std::vector<Entry> entries_;
+  SharedVector<Entry> entries_;
   std::vector<Id> free_;
   uint32_t stamp_ = 0;
-  std::unordered_multimap<uint64_t, Id> ids_;  // by hash of the identity
+  SharedSet<std::pair<uint64_t, Id>> ids_;  // by hash of the identity
   // Identities with anti-affinity terms, by a label that one of their terms asks for (see AnchorOf), so that
   // a pod is held against the terms that may select it and no others.
-  std::unordered_multimap<uint64_t, Id> keepers_;
+  SharedSet<std::pair<uint64_t, Id>> keepers_;
   std::vector<std::shared_ptr<Counted>> counts_;  // shared with copies until one of them changes it
   uint64_t clock_ = 0;
 };

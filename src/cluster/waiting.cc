@@ -3,26 +3,25 @@
 namespace lockstep::cluster {
 
 void Waiting::Put(QueueKey key, Kind kind) {
-  auto place = places_.find(key.gang);
-  if (place != places_.end()) {
-    if (place->second.first == key && place->second.second == kind) return;
+  if (const std::pair<QueueKey, Kind>* place = places_.Get(key.gang)) {
+    if (place->first == key && place->second == kind) return;
     Remove(std::string(key.gang));
   }
   all_.insert(key);
-  by_kind_[kind].insert(key);
+  by_kind_.At(kind).first.insert(key);
   std::string gang = key.gang;
-  places_.emplace(std::move(gang), std::pair(std::move(key), std::move(kind)));
+  places_.Put(gang, std::pair(std::move(key), std::move(kind)));
 }
 
 void Waiting::Remove(const std::string& gang) {
-  auto place = places_.find(gang);
-  if (place == places_.end()) return;
-  const auto& [key, kind] = place->second;
+  const std::pair<QueueKey, Kind>* place = places_.Get(gang);
+  if (place == nullptr) return;
+  const auto& [key, kind] = *place;
   all_.erase(key);
-  auto alike = by_kind_.find(kind);
-  alike->second.erase(key);
-  if (alike->second.empty()) by_kind_.erase(alike);
-  places_.erase(place);
+  SharedSet<QueueKey>& alike = *by_kind_.Edit(kind);
+  alike.erase(key);
+  if (alike.empty()) by_kind_.erase(kind);
+  places_.erase(gang);
 }
 
 }  // namespace lockstep::cluster

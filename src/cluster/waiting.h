@@ -1,15 +1,13 @@
 #pragma once
 
 #include <compare>
-#include <map>
-#include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/time.h"
 #include "cluster/load.h"
+#include "cluster/shared_map.h"
 
 namespace lockstep::cluster {
 
@@ -49,13 +47,13 @@ class Waiting {
   bool Contains(const std::string& gang) const { return places_.contains(gang); }
   bool empty() const { return all_.empty(); }
   size_t size() const { return all_.size(); }
-  const std::set<QueueKey>& all() const { return all_; }
-  const std::map<Kind, std::set<QueueKey>>& by_kind() const { return by_kind_; }
+  const SharedSet<QueueKey>& all() const { return all_; }
+  const SharedMap<Kind, SharedSet<QueueKey>>& by_kind() const { return by_kind_; }
 
  private:
-  std::set<QueueKey> all_;
-  std::map<Kind, std::set<QueueKey>> by_kind_;
-  std::unordered_map<std::string, std::pair<QueueKey, Kind>> places_;  // by gang
+  SharedSet<QueueKey> all_;
+  SharedMap<Kind, SharedSet<QueueKey>> by_kind_;
+  SharedMap<std::string, std::pair<QueueKey, Kind>> places_;  // by gang
 };
 
 }  // namespace lockstep::cluster

@@ -11,7 +11,7 @@ using testing::SizeIs;
 
 WallTime At(int64_t second) { return WallTime(seconds(second)); }
 
-std::vector<std::string> Order(const std::set<QueueKey>& keys) {
+std::vector<std::string> Order(const SharedSet<QueueKey>& keys) {
   std::vector<std::string> order;
   for (const QueueKey& key : keys) order.push_back(key.gang);
   return order;

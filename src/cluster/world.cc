@@ -116,25 +116,25 @@ void CountForeign(World& world, const PodRecord& pod, bool present) {
 }
 
 void DropPod(World& world, const std::string& key) {
-  auto found = world.pods.find(key);
-  if (found == world.pods.end()) return;
-  PodPtr old = found->second;
+  const PodPtr* found = world.pods.Get(key);
+  if (found == nullptr) return;
+  PodPtr old = *found;
   CountForeign(world, *old, /*present=*/false);
   if (!old->gang.empty()) {
-    world.gangs.at(old->gang).pods.erase(old->name);
+    world.gangs.Edit(old->gang)->pods.erase(old->name);
     world.Touch(old->gang);
   }
-  world.pods.erase(found);
+  world.pods.erase(key);
 }
 
 void TakeInPod(World& world, const Observed& observed) {
   kube::Meta meta = kube::ParseMeta(*observed.object);
   std::string key = meta.key();
-  auto known = world.pods.find(key);
+  const PodPtr* known = world.pods.Get(key);
   uint64_t version = ParseVersion(meta.resource_version);
-  if (known != world.pods.end() && known->second->resource_version > version) return;
+  if (known != nullptr && (*known)->resource_version > version) return;
   if (observed.gone) {
-    if (known != world.pods.end() && known->second->uid == meta.uid) DropPod(world, key);
+    if (known != nullptr && (*known)->uid == meta.uid) DropPod(world, key);
     return;
   }
   Result<kube::Pod> pod = kube::ParsePod(*observed.object);
@@ -142,7 +142,7 @@ void TakeInPod(World& world, const Observed& observed) {
   if (!pod.ok())
     return;  // counted by the shell; a pod the API server accepted but we can't read holds nothing
   PodPtr record = MakeRecord(world, *pod);
-  world.pods.emplace(key, record);
+  world.pods.Put(key, record);
   CountForeign(world, *record, /*present=*/true);
   if (record->gang.empty()) return;
   const jobs::Framework* framework = FrameworkByOperator(pod->meta.label(api::kOperatorNameLabel));
@@ -158,18 +158,16 @@ void TakeInNode(World& world, const Observed& observed) {
   bool known = world.nodes.Find(name).has_value();
   NodeId id = world.nodes.Upsert(*node);
   if (known) return;
-  auto occupied = world.occupancy.find(name);
-  if (occupied == world.occupancy.end()) return;
-  for (const World::Occupancy& o : occupied->second)
+  const std::vector<World::Occupancy>* occupied = world.occupancy.Get(name);
+  if (occupied == nullptr) return;
+  for (const World::Occupancy& o : *occupied)
     world.nodes.Occupy(id, o.pod_class, o.pods, o.tenure, o.who, o.leaving);
 }
 
 // The GangState that counts this object ("services/ns/name", "gangs/ns/name"), or null.
 GangState* CountedBy(World& world, const std::string& object) {
-  auto counted = world.counted_by.find(object);
-  if (counted == world.counted_by.end()) return nullptr;
-  auto gang = world.gangs.find(counted->second);
-  return gang == world.gangs.end() ? nullptr : &gang->second;
+  const std::string* counted = world.counted_by.Get(object);
+  return counted == nullptr ? nullptr : world.gangs.Edit(*counted);
 }
 
 void TakeInService(World& world, const Observed& observed) {
@@ -186,7 +184,7 @@ void TakeInService(World& world, const Observed& observed) {
   if (observed.gone || framework == nullptr || job.empty() || !MayBelong(*framework, job, owner)) return;
   GangState& gang = world.GangAt(*framework, meta.ns, job);
   gang.services[meta.name] = owner == nullptr ? "" : owner->uid;
-  world.counted_by[object] = gang.key;
+  world.counted_by.Put(object, gang.key);
   world.Touch(gang.key);
 }
 
@@ -211,7 +209,7 @@ void TakeInGang(World& world, const Observed& observed) {
   uint64_t version = ParseVersion(parsed->meta.resource_version);
   if (state.gang != nullptr && state.gang_version() > version) return;
   state.gang = std::make_shared<const api::Gang>(std::move(*parsed));
-  world.counted_by[object] = state.key;
+  world.counted_by.Put(object, state.key);
   world.Touch(state.key);
 }
 
@@ -311,7 +309,7 @@ bool IsOf(const World::Occupancy& o, ClassId pod_class, Tenure tenure, const Pod
 
 void World::Occupy(const std::string& node, ClassId pod_class, Tenure tenure, const PodIdentityPtr& who,
                    bool leaving) {
-  std::vector<Occupancy>& list = occupancy[node];
+  std::vector<Occupancy>& list = occupancy.At(node).first;
   auto same = std::find_if(list.begin(), list.end(),
                            [&](const Occupancy& o) { return IsOf(o, pod_class, tenure, who, leaving); });
   if (same == list.end()) same = list.insert(list.end(), {pod_class, tenure, 0, who, leaving});
@@ -321,7 +319,7 @@ void World::Occupy(const std::string& node, ClassId pod_class, Tenure tenure, co
 
 void World::Release(const std::string& node, ClassId pod_class, Tenure tenure, const PodIdentityPtr& who,
                     bool leaving) {
-  std::vector<Occupancy>& list = occupancy[node];
+  std::vector<Occupancy>& list = occupancy.At(node).first;
   auto same = std::find_if(list.begin(), list.end(),
                            [&](const Occupancy& o) { return IsOf(o, pod_class, tenure, who, leaving); });
   CHECK(same != list.end()) << "released a pod that was never counted on node " << node;
@@ -333,14 +331,14 @@ void World::Release(const std::string& node, ClassId pod_class, Tenure tenure, c
 GangState& World::GangAt(const jobs::Framework& framework, const std::string& ns,
                          const std::string& job_name) {
   std::string key = GangKey(framework, ns, job_name);
-  auto [found, made] = gangs.try_emplace(key);
+  auto [gang, made] = gangs.At(key);
   if (made) {
-    found->second.key = key;
-    found->second.framework = &framework;
-    found->second.ns = ns;
-    found->second.job_name = job_name;
+    gang.key = key;
+    gang.framework = &framework;
+    gang.ns = ns;
+    gang.job_name = job_name;
   }
-  return found->second;
+  return gang;
 }
 
 void TakeIn(World& world, const Observed& observed) {

@@ -5,13 +5,13 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "api/gang.h"
 #include "base/time.h"
 #include "cluster/action.h"
 #include "cluster/nodes.h"
+#include "cluster/shared_map.h"
 #include "cluster/waiting.h"
 #include "jobs/framework.h"
 #include "kube/model/pod.h"
@@ -143,13 +143,13 @@ struct Settings {
   Duration age_limit = minutes(30);
 };
 
-// Everything the engine knows: a plain value. Copy it to ask "what if".
+// Everything the engine knows: a plain value. Copy it to ask "what if"; copies share what neither changes.
 struct World {
   Settings settings;
 
   // Observed.
   Nodes nodes;
-  std::unordered_map<std::string, PodPtr> pods;  // "ns/name"
+  SharedMap<std::string, PodPtr> pods;  // "ns/name"
   // What is counted on each node name, also on nodes that are not (or no longer) there: a node that comes
   // back finds its pods on it.
   struct Occupancy {
@@ -159,14 +159,14 @@ struct World {
     PodIdentityPtr who;
     bool leaving = false;
   };
-  std::unordered_map<std::string, std::vector<Occupancy>> occupancy;
+  SharedMap<std::string, std::vector<Occupancy>> occupancy;
   // Kinds of jobs that this API server does not have (no CRD, perhaps for now): of their gangs nothing is
   // known, so nothing is started, judged or removed.
   std::set<const jobs::Framework*> missing_kinds;
-  std::map<std::string, GangState> gangs;  // by GangState::key
-  std::set<std::string> holding;           // the gangs with something in `held`
+  SharedMap<std::string, GangState> gangs;  // by GangState::key
+  SharedSet<std::string> holding;           // the gangs with something in `held`
   // "services/ns/name" and "gangs/ns/name" to the key of the gang that counts the object.
-  std::unordered_map<std::string, std::string> counted_by;
+  SharedMap<std::string, std::string> counted_by;
 
   // Assumed: keys of the actions in flight.
   std::map<std::string, ActionId> in_flight;
@@ -175,8 +175,10 @@ struct World {
 
   // Memory.
   std::map<std::string, TemplateCheck> checks;  // by RoleState::check_key
+  // What was left of the checks and of the classes of pods when they were swept last.
+  size_t checks_kept = 0, classes_kept = 0;
   std::set<std::string> dirty;
-  std::set<std::pair<MonoTime, std::string>> wakes;  // gangs to look at again
+  SharedSet<std::pair<MonoTime, std::string>> wakes;  // gangs to look at again
 
   // The gangs that want seats, in queue order.
   Waiting waiting;
@@ -194,7 +196,7 @@ struct World {
 
   GangState& GangAt(const jobs::Framework& framework, const std::string& ns, const std::string& job_name);
   void Touch(const std::string& gang) { dirty.insert(gang); }
-  void WakeAt(MonoTime when, const std::string& gang) { wakes.emplace(when, gang); }
+  void WakeAt(MonoTime when, const std::string& gang) { wakes.insert({when, gang}); }
   bool InFlight(const std::string& touches) const { return in_flight.contains(touches); }
 };
 

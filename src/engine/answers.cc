@@ -58,11 +58,13 @@ void AfterGangWrite(Draft& draft, GangState& gang, const Action& action, const A
 void AfterGangRead(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
   gang.unread = false;
   if (done.status.ok() && done.object != nullptr) {
-    Result<api::Gang> read = api::ParseGang(*done.object);
     Observe(draft.world, kube::kGangs, done.object);
     gang.assumed.reset();
     gang.assumed_queued_at.reset();
     gang.gang_read = true;
+    uint64_t version = cluster::ParseVersion(json::GetString(*done.object, "metadata.resourceVersion"));
+    if (gang.gang != nullptr && gang.gang_version() >= version) return gang.record_error.clear();
+    Result<api::Gang> read = api::ParseGang(*done.object);
     if (read.ok()) return gang.record_error.clear();
     gang.record_error = "its Gang can't be read: " + read.error().message;
     RetryLater(draft, gang, action.touches, {}, kLongestAttemptBackoff);
@@ -103,7 +105,7 @@ void AfterCheck(Draft& draft, GangState& gang, const Action& action, const Actio
         draft.now.mono + Backoff(kRefusalValid, kLongestAttemptBackoff, check.failures, action.touches);
   }
   draft.world.WakeAt(check.valid_until, gang.key);
-  for (auto& [key, state] : draft.world.gangs) {
+  for (const auto& [key, state] : draft.world.gangs) {
     for (const cluster::RoleState& role : state.roles) {
       if (role.check_key == action.touches) draft.world.Touch(key);
     }
@@ -124,15 +126,16 @@ void AfterPodCreate(Draft& draft, GangState& gang, const Action& action, const A
 }
 
 void AfterPodDelete(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
-  auto known = draft.world.pods.find(action.touches.substr(std::string_view("pods/").size()));
-  if (done.status.not_found() && known != draft.world.pods.end() &&
-      known->second->uid == action.request.precondition_uid) {
-    auto gone = std::make_shared<json::Doc>(
-        json::Doc{{"metadata",
-                   {{"namespace", known->second->ns},
-                    {"name", known->second->name},
-                    {"uid", known->second->uid},
-                    {"resourceVersion", std::to_string(known->second->resource_version)}}}});
+  const cluster::PodPtr* known =
+      draft.world.pods.Get(action.touches.substr(std::string_view("pods/").size()));
+  if (done.status.not_found() && known != nullptr && (*known)->uid == action.request.precondition_uid) {
+    const cluster::PodRecord& pod = **known;
+    auto gone =
+        std::make_shared<json::Doc>(json::Doc{{"metadata",
+                                               {{"namespace", pod.ns},
+                                                {"name", pod.name},
+                                                {"uid", pod.uid},
+                                                {"resourceVersion", std::to_string(pod.resource_version)}}}});
     return Observe(draft.world, kube::kPods, gone, /*gone=*/true);
   }
   // On success the watch shows what became of the pod; until then it isn't deleted again.
@@ -177,9 +180,9 @@ void TakeInAnswer(Draft& draft, const ActionDone& done) {
   Action action = std::move(found->second);
   world.actions.erase(found);
   world.in_flight.erase(action.touches);
-  auto state = world.gangs.find(action.gang);
-  if (state == world.gangs.end()) return;
-  GangState& gang = state->second;
+  GangState* acting = world.gangs.Edit(action.gang);
+  if (acting == nullptr) return;
+  GangState& gang = *acting;
   world.Touch(gang.key);
   switch (action.kind) {
     case ActionKind::kCreateGang:

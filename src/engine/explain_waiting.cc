@@ -36,12 +36,12 @@ std::vector<explain::Holder> Holders(const World& world, const std::string& reso
 
 // Who keeps a gang that would fit from its seats.
 std::string FirstText(const World& world) {
-  auto first = world.gangs.find(world.goes_first);
-  if (first == world.gangs.end()) return "jobs that came earlier are placed first";
-  const std::string& name = first->second.job_name;
-  if (first->second.aged) return name + " has waited longest and is placed first";
-  return name + (IsRestarting(first->second) ? " restarts and is placed first"
-                                             : " came earlier and is placed first");
+  const GangState* first = world.gangs.Get(world.goes_first);
+  if (first == nullptr) return "jobs that came earlier are placed first";
+  const std::string& name = first->job_name;
+  if (first->aged) return name + " has waited longest and is placed first";
+  return name +
+         (IsRestarting(*first) ? " restarts and is placed first" : " came earlier and is placed first");
 }
 
 // One answer per distinct need in a step: a hundred alike jobs wait for the same reason.
@@ -130,7 +130,7 @@ void ExplainWaiting(Draft& draft) {
     if (reason.code != "Checking") Explain(draft, gang, reason);  // a check lasts milliseconds
   };
   for (const std::string& key : draft.advanced) {
-    if (world.waiting.Contains(key)) explain(world.gangs.at(key));
+    if (world.waiting.Contains(key)) explain(*world.gangs.Edit(key));
   }
   auto next = world.waiting.all().upper_bound(world.explained_up_to);
   size_t looks = std::min(kReasonsPerStep, world.waiting.size());
@@ -141,7 +141,7 @@ void ExplainWaiting(Draft& draft) {
       world.explaining_generation = world.nodes.generation();
     }
     world.explained_up_to = *next;
-    explain(world.gangs.at(next->gang));
+    explain(*world.gangs.Edit(next->gang));
   }
 }
 

@@ -157,16 +157,16 @@ void PlaceGangs(Draft& draft) {
   for (const auto& [kind, gangs] : world.waiting.by_kind()) heads.emplace(*gangs.begin(), kind);
   while (!heads.empty()) {
     auto head = heads.extract(heads.begin());
-    Outcome outcome = TryToPlace(draft, world.gangs.at(head.key().gang));
+    Outcome outcome = TryToPlace(draft, *world.gangs.Edit(head.key().gang));
     if (outcome == Outcome::kFirst) {
       world.goes_first = head.key().gang;
       return;
     }
     if (outcome == Outcome::kNoSeats) continue;
-    auto alike = world.waiting.by_kind().find(head.mapped());
-    if (alike == world.waiting.by_kind().end()) continue;
-    auto next = alike->second.upper_bound(head.key());
-    if (next != alike->second.end()) heads.emplace(*next, alike->first);
+    const cluster::SharedSet<cluster::QueueKey>* alike = world.waiting.by_kind().Get(head.mapped());
+    if (alike == nullptr) continue;
+    auto next = alike->upper_bound(head.key());
+    if (next != alike->end()) heads.emplace(*next, head.mapped());
   }
 }
 

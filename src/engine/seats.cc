@@ -92,9 +92,8 @@ bool EnsureService(Draft& draft, GangState& gang, const jobs::Job& job, size_t r
 std::string FreeName(const Draft& draft, const GangState& gang, const std::string& upstream,
                      int64_t attempt) {
   std::string name = jobs::PodName(upstream, attempt);
-  auto taken = draft.world.pods.find(gang.ns + "/" + name);
-  if (attempt > 1 || taken == draft.world.pods.end() || taken->second->owner_uid == gang.job->meta.uid)
-    return name;
+  const cluster::PodPtr* taken = draft.world.pods.Get(gang.ns + "/" + name);
+  if (attempt > 1 || taken == nullptr || (*taken)->owner_uid == gang.job->meta.uid) return name;
   return jobs::PodName(upstream + "-r1", 1);
 }
 

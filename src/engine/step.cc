@@ -1,5 +1,6 @@
 #include "engine/step.h"
 
+#include "cluster/sweep.h"
 #include "engine/advance.h"
 #include "engine/answers.h"
 #include "engine/explain_waiting.h"
@@ -27,8 +28,9 @@ void TakeInEvents(Draft& draft, std::span<const Event> events) {
   }
   auto& wakes = draft.world.wakes;
   while (!wakes.empty() && wakes.begin()->first <= draft.now.mono) {
-    draft.world.Touch(wakes.begin()->second);
-    wakes.erase(wakes.begin());
+    std::pair<MonoTime, std::string> wake = *wakes.begin();
+    draft.world.Touch(wake.second);
+    wakes.erase(wake);
   }
 }
 
@@ -46,8 +48,7 @@ void AdvanceJobs(Draft& draft) {
   dirty.swap(world.dirty);
   std::vector<GangState*> order;
   for (const std::string& key : dirty) {
-    auto found = world.gangs.find(key);
-    if (found != world.gangs.end()) order.push_back(&found->second);
+    if (GangState* gang = world.gangs.Edit(key)) order.push_back(gang);
   }
   std::stable_sort(order.begin(), order.end(), [](const GangState* a, const GangState* b) {
     auto age = [](const GangState* g) {
@@ -91,7 +92,8 @@ StepResult Step(World& world, std::span<const Event> events, Now now) {
   //                               4: the queue is kept in order (cluster::RefreshQueue)
   PlaceGangs(draft);  // 5
   //                               6: reservations and backfill come with queue/
-  ExplainWaiting(draft);      // 7
+  ExplainWaiting(draft);  // 7
+  cluster::Sweep(world);
   return EmitActions(draft);  // 8
 }
 
@@ -99,6 +101,7 @@ void Follow(World& world, std::span<const Event> events) {
   for (const Event& event : events) {
     if (const auto* observed = std::get_if<Observed>(&event)) cluster::TakeIn(world, *observed);
   }
+  cluster::Sweep(world);
 }
 
 }  // namespace lockstep::engine

@@ -242,6 +242,44 @@ void RunPair(HandDriven& engine) {
   engine.Settle();
 }
 
+TEST(Step, WhatHappensToACopyOfTheWorldDoesNotHappenToIt) {
+  HandDriven engine;
+  engine.Nodes(2, 4);
+  engine.Job("a", 4);
+  engine.Settle();
+  engine.Job("b", 4);
+  HandDriven copy = engine;
+  copy.PodIs("a-worker-0", "Failed");
+  copy.Settle();
+  EXPECT_EQ(copy.Gang("a").status().policy_restarts, 1);
+  EXPECT_TRUE(copy.world.gangs.contains("pytorchjobs/default/b"));
+  EXPECT_EQ(engine.Gang("a").status().policy_restarts, 0);
+  EXPECT_FALSE(engine.world.gangs.contains("pytorchjobs/default/b"));
+  engine.Settle();
+  EXPECT_EQ(engine.Gang("b").status().attempt, 1);
+}
+
+TEST(Step, ForgetsTheShapesOfJobsThatAreGone) {
+  HandDriven engine;
+  engine.Nodes(1, 1);
+  for (int i = 1; i <= 1000; ++i) {
+    std::string name = "job-" + std::to_string(i);
+    json::Doc requests = {{"nvidia.com/gpu", "2"}, {"cpu", std::to_string(i) + "m"}};
+    json::Doc container = {{"name", "pytorch"}, {"image", "i"}, {"resources", {{"requests", requests}}}};
+    json::Doc pod = {{"spec", {{"containers", json::Doc::array({container})}}}};
+    engine.Submit(kube::kPyTorchJobs, name,
+                  {{"pytorchReplicaSpecs", {{"Worker", {{"replicas", 1}, {"template", pod}}}}}});
+    engine.Settle();
+    engine.Gone(kube::kPyTorchJobs, "pytorchjobs/default/" + name);
+    for (const Action& action : engine.Step()) engine.Answered(action, kube::OkStatus());
+    engine.Gone(kube::kGangs, "gangs/default/pytorchjob-" + name);
+    engine.Step();
+  }
+  EXPECT_EQ(engine.world.gangs.size(), 0U);
+  EXPECT_LT(engine.world.checks.size(), 100U);
+  EXPECT_LT(engine.world.nodes.class_count(), 300U);
+}
+
 TEST(Step, AGangWhoseStatusCannotBeReadIsWrittenAnewFromItsPods) {
   HandDriven engine;
   RunPair(engine);
