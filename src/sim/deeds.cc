@@ -164,6 +164,10 @@ Outcome Runner::Do(const ForeignPod& deed) {
 
 Outcome Runner::Do(const ChangeOperators& deed) {
   using What = ChangeOperators::What;
+  if (deed.after) {
+    crash_ = {writes_ + *deed.after, deed.lost, deed.what == What::kCrashLeader};
+    return {};
+  }
   invariants_.Disturb();
   switch (deed.what) {
     case What::kCrashAll:
@@ -283,6 +287,12 @@ Outcome Runner::Do(const Kubelet& deed) {
         break;
     }
   }
+  return {};
+}
+
+// A real network has the shape that it has.
+Outcome Runner::Do(const ShapeNetwork& deed) {
+  if (ground_.virtual_time()) ground_.network().Shape(deed);
   return {};
 }
 

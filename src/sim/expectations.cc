@@ -265,6 +265,21 @@ Wrong Order(const Picture& picture, const std::string& ns, const Expect& expect)
   return {};
 }
 
+// Every job has ended, is another's, or is held by what no time changes.
+Wrong Over(const Picture& picture, const std::string&, const Expect&) {
+  static const std::set<std::string> held = {"Impossible", "Unsupported", "AdmissionRefused", "Suspended"};
+  for (const auto& [key, job] : picture.jobs) {
+    if (job.finished() || !job.ours) continue;
+    const api::Gang* gang = picture.GangOf(job);
+    if (gang == nullptr) return "job " + key + " has neither a gang nor an end";
+    const api::GangReason& reason = gang->status.reason;
+    if (gang->status.phase == GangPhase::kQueued && held.contains(reason.code)) continue;
+    return "the gang of " + key + " is " + std::string(api::PhaseText(gang->status.phase)) + ", " +
+           reason.code + ": " + reason.message;
+  }
+  return {};
+}
+
 Wrong Empty(const Picture& picture, const std::string&, const Expect& expect) {
   for (const std::string& name : expect.names) {
     if (!picture.nodes.contains(name)) return "there is no node " + name;
@@ -310,6 +325,7 @@ constexpr Expectation kExpectations[] = {
     {"order", true, 0, 0, Order},
     {"empty", true, 0, 0, Empty},
     {"pod", true, 1, 1, Pod},
+    {"over", false, 0, 0, Over},
     {"settled", false, 0, 0, nullptr},
 };
 

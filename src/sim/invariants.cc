@@ -12,6 +12,8 @@ using api::GangPhase;
 namespace {
 
 constexpr Duration kResolve = seconds(60);  // an excess or a double that a race made
+// While nothing changes and nothing is wrong, only time can make something wrong.
+constexpr Duration kLookAgain = seconds(5);
 
 bool Waits(GangPhase phase) { return phase == GangPhase::kQueued || phase == GangPhase::kChecking; }
 
@@ -94,13 +96,15 @@ void Invariants::CheckGang(const api::Gang& gang) {
   grows("policy restarts", 6, status.policy_restarts, known.policy);
   grows("fault restarts", 6, status.fault_restarts, known.fault);
   if (!new_attempt || status.phase != GangPhase::kPlacing) return;
-  std::map<std::string, Taken> taken = TakenByNode(picture_);
+  const std::map<std::string, Taken>& taken = TakenNow();
   for (const api::NodeSeats& seats : status.placement) {
     auto node = picture_.nodes.find(seats.node);
     if (Excused(seats.node)) continue;
+    auto there = taken.find(seats.node);
     if (node == picture_.nodes.end()) {
       Violate(2, "gang " + gang.meta.key() + " has seats on " + seats.node + ", which does not exist");
-    } else if (std::string resource = Excess(node->second, taken[seats.node]); !resource.empty()) {
+    } else if (std::string resource = there == taken.end() ? "" : Excess(node->second, there->second);
+               !resource.empty()) {
       Violate(2, "the seats of gang " + gang.meta.key() + " on " + seats.node + " need more " + resource +
                      " than is free there");
     }
@@ -114,6 +118,7 @@ void Invariants::CheckRules(const api::Gang& gang) {
   if (std::ranges::any_of(gang.status.placement, excused)) return;
   const SeenJob* job = picture_.FindJob(gang.meta.ns + "/" + gang.spec.job.name);
   if (job == nullptr || job->meta.uid != gang.spec.job.uid) return;
+  if (!HasRules(job->asks) && !AnybodyKeepsAway(TakenNow())) return;
   std::string broken = BrokenRule(picture_, *job, gang, TakenByNode(picture_, job->meta.key()));
   if (!broken.empty()) Violate(2, "the seats of gang " + gang.meta.key() + " break a rule: " + broken);
 }
@@ -141,8 +146,11 @@ void Invariants::OnStep(const cluster::World& world) {
 
 void Invariants::Look() {
   if (violation_) return;
-  looked_at_ = picture_.version;
   if (paused_()) Disturb();
+  MonoTime now = loop_.now().mono;
+  if (picture_.version == looked_at_ && wrong_since_.empty() && now < looked_ + kLookAgain) return;
+  looked_at_ = picture_.version;
+  looked_ = now;
   CheckNodes();
   for (const auto& [key, job] : picture_.jobs) {
     if (job.meta.deleted_at || !job.ours) continue;
@@ -157,15 +165,20 @@ void Invariants::Look() {
 
 // 2. What pods take of a node; an excess that a race made is resolved.
 void Invariants::CheckNodes() {
-  std::map<std::string, Taken> taken;
-  for (const auto& [key, pod] : picture_.pods) {
-    if (pod.pod.node_name.empty() || !kube::HoldsResources(pod.pod)) continue;
-    kube::AddTo(taken[pod.pod.node_name].requests, pod.pod.need.requests);
-    taken[pod.pod.node_name].requests["pods"] += 1000;
+  if (excess_of_ != picture_.seats_version) {
+    excess_of_ = picture_.seats_version;
+    excess_.clear();
+    std::map<std::string, Taken> taken;
+    for (const auto& [key, pod] : picture_.pods) {
+      if (pod.pod.node_name.empty() || !kube::HoldsResources(pod.pod)) continue;
+      kube::AddTo(taken[pod.pod.node_name].requests, pod.pod.need.requests);
+      taken[pod.pod.node_name].requests["pods"] += 1000;
+    }
+    for (const auto& [name, node] : picture_.nodes) {
+      if (std::string resource = Excess(node, taken[name]); !resource.empty()) excess_[name] = resource;
+    }
   }
-  for (const auto& [name, node] : picture_.nodes) {
-    std::string resource = Excess(node, taken[name]);
-    if (resource.empty()) continue;
+  for (const auto& [name, resource] : excess_) {
     std::string what = "pods on " + name + " take more " + resource + " than it has";
     if (!Excused(name)) Violate(2, what);
     Wrong(2, name, what, kResolve);
@@ -217,7 +230,7 @@ void Invariants::CheckReason(const SeenJob& job, const api::Gang* gang) {
                    reason.code == "Unsupported" || reason.code == "OldPodsLeft";
   if (held_back) return;
   bool impossible = Impossible(job);
-  if (HasRules(asks) && impossible) return;  // the search that says so is a plain one
+  if ((HasRules(asks) || HasPorts(asks)) && impossible) return;  // the search that says so is a plain one
   if (impossible != (reason.code == "Impossible")) {
     Wrong(7, key,
           "gang of " + key +
@@ -227,11 +240,30 @@ void Invariants::CheckReason(const SeenJob& job, const api::Gang* gang) {
   }
 }
 
-bool Invariants::Impossible(const SeenJob& job) const {
+const std::map<std::string, Taken>& Invariants::TakenNow() {
+  if (taken_of_ != picture_.seats_version) taken_ = TakenByNode(picture_);
+  taken_of_ = picture_.seats_version;
+  return taken_;
+}
+
+bool Invariants::Impossible(const SeenJob& job) {
+  Judged& judged = impossible_[job.meta.uid];
+  if (judged.version == picture_.nodes_version && judged.generation == job.meta.generation) return judged.yes;
   std::vector<const kube::Node*> nodes;
   nodes.reserve(picture_.nodes.size());
   for (const auto& [name, node] : picture_.nodes) nodes.push_back(&node);
-  return !SurelyFits(nodes, nullptr, job.asks, job.meta.ns, picture_.nodes);
+  judged = {picture_.nodes_version, job.meta.generation,
+            !SurelyFits(nodes, nullptr, job.asks, job.meta.ns, picture_.nodes)};
+  return judged.yes;
+}
+
+bool Invariants::MayStart(const SeenJob& job, const api::Gang& gang) {
+  Judged& judged = may_start_[job.meta.uid];
+  bool known = judged.version == picture_.seats_version && judged.generation == job.meta.generation;
+  if (known && gang.status.barred.empty()) return judged.yes;  // a bar ends with time
+  judged = {picture_.seats_version, job.meta.generation,
+            SurelyFits(NodesFor(gang), &TakenNow(), job.asks, job.meta.ns, picture_.nodes)};
+  return judged.yes;
 }
 
 // 1. Pods of jobs that are gone, and of attempts that are not the recorded one, go.
@@ -305,7 +337,6 @@ void Invariants::CheckQueue() {
     return std::tuple(a.young, a.below, a.since, a.job->meta.key()) <
            std::tuple(b.young, b.below, b.since, b.job->meta.key());
   });
-  std::optional<std::map<std::string, Taken>> taken;
   for (const Place& place : queue) {
     const SeenJob& job = *place.job;
     const api::Gang* gang = picture_.GangOf(job);
@@ -314,8 +345,7 @@ void Invariants::CheckQueue() {
     bool backs_off = gang->status.not_before && *gang->status.not_before > now;
     if (backs_off || Impossible(job)) continue;
     bool old_pods = !picture_.PodsOf(job.meta.key()).empty();
-    if (!old_pods && !taken) taken = TakenByNode(picture_);
-    if (!old_pods && SurelyFits(NodesFor(*gang), &*taken, job.asks, job.meta.ns, picture_.nodes)) {
+    if (!old_pods && MayStart(job, *gang)) {
       Wrong(3, job.meta.key() + std::to_string(gang->status.attempt),
             "the gang of " + job.meta.key() + " may start, would fit and is not placed (" + code + ")",
             options_.patience);

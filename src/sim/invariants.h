@@ -57,7 +57,9 @@ class Invariants {
   void CheckReason(const SeenJob& job, const api::Gang* gang);
   void CheckLeftovers();
   void CheckQueue();
-  bool Impossible(const SeenJob& job) const;
+  bool Impossible(const SeenJob& job);
+  bool MayStart(const SeenJob& job, const api::Gang& gang);
+  const std::map<std::string, Taken>& TakenNow();
   void CheckRules(const api::Gang& gang);
   std::vector<const kube::Node*> NodesFor(const api::Gang& gang) const;
   bool Excused(const std::string& node) const;
@@ -74,6 +76,18 @@ class Invariants {
   std::optional<std::string> violation_;
   bool late_writes_ = false;
   uint64_t looked_at_ = 0;  // version of the picture
+  MonoTime looked_{};       // when
+
+  // What was worked out from the picture, and from which of its versions.
+  std::optional<uint64_t> taken_of_, excess_of_;
+  std::map<std::string, Taken> taken_;
+  std::map<std::string, std::string> excess_;  // node to resource
+  struct Judged {
+    uint64_t version = UINT64_MAX;  // of the picture
+    int64_t generation = 0;  // of the job
+    bool yes = false;
+  };
+  std::map<std::string, Judged> impossible_, may_start_;  // by uid of the job
   std::optional<MonoTime> disturbed_;
   std::map<std::string, MonoTime> excused_;  // by node
 

@@ -114,6 +114,12 @@ Network::~Network() { *alive_ = false; }
 
 std::unique_ptr<kube::Api> Network::Connect() { return std::make_unique<Connection>(*this); }
 
+void Network::Shape(const ShapeNetwork& shape) {
+  if (shape.seed) random_ = options_.seed = *shape.seed;
+  options_.latency = shape.latency.value_or(options_.latency);
+  options_.jitter = shape.jitter.value_or(options_.jitter);
+}
+
 void Network::Add(const Fault& fault) {
   const kube::Resource* resource = ResourceNamed(fault.resource);
   if (fault.effect == Fault::Effect::kBreaks)

@@ -38,6 +38,7 @@ class Network {
 
   std::unique_ptr<kube::Api> Connect();
 
+  void Shape(const ShapeNetwork& shape);
   void Add(const Fault& fault);
   void Clear();
   bool troubled() const;  // some fault is in force
@@ -73,7 +74,7 @@ class Network {
   void DropOld();
 
   kube::Api& server_;
-  const NetworkOptions options_;
+  NetworkOptions options_;
   uint64_t random_;
   std::list<Rule> rules_;
   std::vector<Rank> ranks_;

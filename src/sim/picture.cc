@@ -51,7 +51,9 @@ std::vector<RoleAsk> AsksOf(const jobs::Framework& framework, const json::Doc& j
   return asks;
 }
 
-SeenJob ReadJob(const kube::Resource& resource, const json::DocPtr& object) {
+// `before`: the same job as it was, or null. What it asked for is kept, also in memory, while its spec is the
+// same.
+SeenJob ReadJob(const kube::Resource& resource, const json::DocPtr& object, SeenJob* before) {
   SeenJob job;
   job.meta = kube::ParseMeta(*object);
   job.object = object;
@@ -62,8 +64,24 @@ SeenJob ReadJob(const kube::Resource& resource, const json::DocPtr& object) {
   job.ours = manager.empty() || manager == "kubeflow.org/training-operator";
   job.suspended = json::GetBool(*object, "spec.runPolicy.suspend");
   job.gang = job.meta.ns + "/" + api::GangName(resource.kind, job.meta.name);
-  job.asks = AsksOf(*jobs::FrameworkOf(resource), *object);
+  bool same_spec = before != nullptr && before->meta.uid == job.meta.uid && job.meta.generation != 0 &&
+                   before->meta.generation == job.meta.generation;
+  job.asks = same_spec ? std::move(before->asks) : AsksOf(*jobs::FrameworkOf(resource), *object);
   return job;
+}
+
+// The pod is on the same node as before and holds the same.
+bool HoldsTheSame(const kube::Pod& a, const kube::Pod& b) {
+  return a.meta.uid == b.meta.uid && a.node_name == b.node_name &&
+         kube::HoldsResources(a) == kube::HoldsResources(b) &&
+         a.meta.deleted_at.has_value() == b.meta.deleted_at.has_value() && a.meta.labels == b.meta.labels &&
+         a.need == b.need;
+}
+
+bool TakesTheSame(const kube::Node& a, const kube::Node& b) {
+  return a.unschedulable == b.unschedulable && a.ready() == b.ready() && a.taints == b.taints &&
+         a.allocatable == b.allocatable && a.meta.labels == b.meta.labels && a.meta.uid == b.meta.uid &&
+         a.meta.deleted_at.has_value() == b.meta.deleted_at.has_value();
 }
 
 }  // namespace
@@ -109,8 +127,33 @@ void Picture::TakePod(const json::Doc& object, const std::string& key) {
     seen.attempt = ParseNumber<int64_t>(meta.label(api::kAttemptLabel), 0);
   }
   if (const kube::OwnerRef* owner = meta.controller()) seen.owner_uid = owner->uid;
+  auto known = pods.find(key);
+  if (known == pods.end() || !HoldsTheSame(known->second.pod, seen.pod)) ++seats_version;
   const SeenPod& stored = pods.insert_or_assign(key, std::move(seen)).first->second;
   if (!stored.job.empty()) pods_of_[stored.job][key] = &stored;
+}
+
+void Picture::TakeNode(const json::Doc& object, const std::string& key, bool gone) {
+  Result<kube::Node> node = kube::ParseNode(object);
+  auto known = nodes.find(key);
+  bool there = !gone && node.ok();
+  bool same = there ? known != nodes.end() && TakesTheSame(known->second, *node) : known == nodes.end();
+  if (!same) ++nodes_version, ++seats_version;
+  if (there) {
+    nodes.insert_or_assign(key, *std::move(node));
+  } else {
+    nodes.erase(key);
+  }
+}
+
+void Picture::TakeJob(const kube::Resource& resource, const json::DocPtr& object, const std::string& key) {
+  auto known = jobs.find(key);
+  SeenJob* before = known == jobs.end() || known->second.resource != &resource ? nullptr : &known->second;
+  bool finished = before != nullptr && before->finished();
+  int64_t generation = before == nullptr ? 0 : before->meta.generation;
+  SeenJob job = ReadJob(resource, object, before);
+  if (before == nullptr || finished != job.finished() || generation != job.meta.generation) ++seats_version;
+  jobs.insert_or_assign(key, std::move(job));
 }
 
 void Picture::TakeGang(const json::Doc& object, const std::string& key) {
@@ -130,6 +173,7 @@ void Picture::Take(const kube::Resource& resource, const json::DocPtr& object, b
     if (gone) {
       auto found = pods.find(key);
       if (found != pods.end()) {
+        ++seats_version;
         pods_of_[found->second.job].erase(key);
         pods.erase(found);
       }
@@ -137,13 +181,9 @@ void Picture::Take(const kube::Resource& resource, const json::DocPtr& object, b
       TakePod(*object, key);
     }
   } else if (&resource == &kube::kNodes) {
-    Result<kube::Node> node = kube::ParseNode(*object);
-    if (gone || !node.ok()) {
-      nodes.erase(key);
-    } else {
-      nodes.insert_or_assign(key, *std::move(node));
-    }
+    TakeNode(*object, key, gone);
   } else if (&resource == &kube::kGangs) {
+    ++seats_version;
     if (gone) {
       gangs.erase(key);
     } else {
@@ -159,9 +199,10 @@ void Picture::Take(const kube::Resource& resource, const json::DocPtr& object, b
     if (!gone) events.insert_or_assign(key, object);
   } else if (IsJob(resource)) {
     if (gone) {
+      ++seats_version;
       jobs.erase(key);
     } else {
-      jobs.insert_or_assign(key, ReadJob(resource, object));
+      TakeJob(resource, object, key);
     }
   }
   ++version;

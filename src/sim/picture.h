@@ -82,7 +82,11 @@ class Picture {
   // All pods that carry the job's name, of whatever attempt.
   std::vector<const SeenPod*> PodsOf(const std::string& job_key) const;
 
-  uint64_t version = 0;                 // grows with every change
+  uint64_t version = 0;  // grows with every change
+  // Grow when nodes may take other pods than before, and when seats may be free or taken that were not: by
+  // nodes, by pods that come, go or hold something else, by recorded placements, by jobs that come, go or
+  // end.
+  uint64_t nodes_version = 0, seats_version = 0;
   std::map<std::string, SeenPod> pods;  // "ns/name"
   std::map<std::string, kube::Node> nodes;
   std::map<std::string, api::Gang> gangs;  // "ns/name"
@@ -95,6 +99,8 @@ class Picture {
 
  private:
   void TakePod(const json::Doc& object, const std::string& key);
+  void TakeNode(const json::Doc& object, const std::string& key, bool gone);
+  void TakeJob(const kube::Resource& resource, const json::DocPtr& object, const std::string& key);
   void TakeGang(const json::Doc& object, const std::string& key);
 
   std::vector<Listener> listeners_;

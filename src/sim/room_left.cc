@@ -66,14 +66,6 @@ kube::Amount Of(const kube::Resources& resources, const std::string& name) {
   return found == resources.end() ? 0 : found->second;
 }
 
-bool AnybodyKeepsAway(const std::map<std::string, Taken>& taken) {
-  return std::ranges::any_of(taken, [](const auto& entry) {
-    return std::ranges::any_of(entry.second.pods, [](const Neighbour& pod) {
-      return pod.labels != nullptr && !pod.need->rules.anti_affinity.empty();
-    });
-  });
-}
-
 // Pod by pod, each to the node with the emptiest domain that takes it; roles that wait for others get a
 // second chance.
 bool GreedyByRules(const std::vector<const kube::Node*>& nodes, std::map<std::string, Taken> taken,
@@ -172,13 +164,23 @@ bool HasRules(const std::vector<RoleAsk>& asks) {
   return std::ranges::any_of(asks, [](const RoleAsk& ask) { return !ask.need.rules.empty(); });
 }
 
+bool AnybodyKeepsAway(const std::map<std::string, Taken>& taken) {
+  return std::ranges::any_of(taken, [](const auto& entry) {
+    return std::ranges::any_of(entry.second.pods, [](const Neighbour& pod) {
+      return pod.labels != nullptr && !pod.need->rules.anti_affinity.empty();
+    });
+  });
+}
+
+bool HasPorts(const std::vector<RoleAsk>& asks) {
+  return std::ranges::any_of(asks, [](const RoleAsk& ask) { return !ask.need.host_ports.empty(); });
+}
+
 bool SurelyFits(const std::vector<const kube::Node*>& nodes, const std::map<std::string, Taken>* taken,
                 const std::vector<RoleAsk>& asks, const std::string& ns,
                 const std::map<std::string, kube::Node>& all) {
   if (asks.empty()) return false;
-  for (const RoleAsk& ask : asks) {
-    if (!ask.need.host_ports.empty()) return false;  // would need a search
-  }
+  if (HasPorts(asks)) return false;  // would need a search
   std::map<std::string, Taken> start = taken == nullptr ? std::map<std::string, Taken>() : *taken;
   if (HasRules(asks) || AnybodyKeepsAway(start)) return GreedyByRules(nodes, start, asks, ns, all);
   if (Greedy(nodes, start, asks)) return true;

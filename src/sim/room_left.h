@@ -34,7 +34,10 @@ bool SurelyFits(const std::vector<const kube::Node*>& nodes, const std::map<std:
                 const std::vector<RoleAsk>& asks, const std::string& ns,
                 const std::map<std::string, kube::Node>& all);
 
-// Whether a pod of the gang has rules about other pods, so that SurelyFits is not exact.
+// Whether a pod that is there has an anti-affinity term; whether a pod of the gang wants a port of its host,
+// or has rules about other pods, so that SurelyFits is not exact.
+bool AnybodyKeepsAway(const std::map<std::string, Taken>& taken);
+bool HasPorts(const std::vector<RoleAsk>& asks);
 bool HasRules(const std::vector<RoleAsk>& asks);
 
 // The rule between pods that the recorded placement of a gang breaks; "" if there is none. `taken`: without

@@ -32,8 +32,10 @@ class Runner {
   // All operators crash when so many writes (Events apart) have been answered by the server, before they hear
   // of the last one; a new one starts a second later. `lost`: what else was under way never arrives; else it
   // does.
-  void CrashAfterWrite(int64_t writes, bool lost) { crash_ = {writes, lost}; }
+  void CrashAfterWrite(int64_t writes, bool lost) { crash_ = {writes, lost, false}; }
   int64_t writes() const { return writes_; }
+  // Gangs that came to run, every attempt counted.
+  int64_t gang_starts() const { return gang_starts_; }
 
   // Nothing, or what failed: file, line, time, what was expected and the last lines of the log.
   Outcome Run();
@@ -61,6 +63,7 @@ class Runner {
   Outcome Do(const Compact& deed);
   Outcome Do(const Kubelet& deed);
   Outcome Do(const Wait& deed);
+  Outcome Do(const ShapeNetwork& deed);
 
   Outcome Hold(const Statement& statement, const Expect& expect);
   Outcome HoldSettled(Duration within);
@@ -96,10 +99,13 @@ class Runner {
   struct PlannedCrash {
     int64_t after_write = 0;
     bool lost = false;
+    bool leader_alone = false;
   };
   std::optional<PlannedCrash> crash_;
   Timer restart_;
   int64_t writes_ = 0;  // of operators, Events apart
+  int64_t gang_starts_ = 0;
+  std::map<std::string, int64_t> started_;  // by uid of the job: its last attempt that ran
   MonoTime last_write_{};
 };
 

@@ -39,6 +39,7 @@ Result<Statement> ParseStatement(Words words, Duration& last_at,
                                  std::map<std::string, int64_t>& nodes_so_far) {
   Statement statement;
   if (Outcome error = TakeTime(words, last_at, statement)) return *error;
+  statement.may_fail = words.TakeIf("try");
   std::string verb = words.Take();
   if (verb.empty()) return Error{"a statement is missing"};
   Result<Deed> deed = ParseDeed(verb, words, nodes_so_far);
@@ -49,6 +50,8 @@ Result<Statement> ParseStatement(Words words, Duration& last_at,
   if (statement.when == Statement::When::kBy && !std::holds_alternative<Expect>(*deed)) {
     return Error{"by: only an expectation can hold by a time; say at"};
   }
+  if (statement.may_fail && std::holds_alternative<Expect>(*deed))
+    return Error{"try: what is expected must hold"};
   statement.deed = *std::move(deed);
   return statement;
 }

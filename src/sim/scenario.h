@@ -54,11 +54,23 @@ struct Expect {
   std::optional<std::string> because;
 };
 
-// `crash operator|leader`, `stop leader` (SIGTERM), `start operator`, `operators 2` (with leader election)
+// `crash operator|leader`, `stop leader` (SIGTERM), `start operator`, `operators 2` (with leader election).
+// `crash operator|leader after=3 lost=yes`: when three more writes of operators have been answered, before
+// they hear of the last; what else was under way is lost (or else arrives); a new operator starts a second
+// later.
 struct ChangeOperators {
   enum class What { kCrashAll, kCrashLeader, kStopLeader, kStart, kReplicas };
   What what = What::kStart;
   int replicas = 1;
+  std::optional<int64_t> after;
+  bool lost = false;
+};
+
+// `network seed=7 latency=1ms jitter=20ms`: between operators and API server, in virtual time. Each request
+// and each answer draws its own jitter, so they overtake each other.
+struct ShapeNetwork {
+  std::optional<uint64_t> seed;
+  std::optional<Duration> latency, jitter;
 };
 
 // `delete job a`, `delete pod a-worker-3 [grace=0]`, `delete gang a`, `delete node node-3`, `delete service
@@ -134,8 +146,9 @@ struct Wait {
   Duration duration{};
 };
 
-using Deed = std::variant<AddNodes, Submit, SubmitManifest, ForeignPod, Expect, ChangeOperators, Delete,
-                          ChangeNode, ChangeJob, Rank, Fault, ClearFaults, Compact, Kubelet, Wait>;
+using Deed =
+    std::variant<AddNodes, Submit, SubmitManifest, ForeignPod, Expect, ChangeOperators, Delete, ChangeNode,
+                 ChangeJob, Rank, Fault, ClearFaults, Compact, Kubelet, Wait, ShapeNetwork>;
 
 struct Statement {
   enum class When {
@@ -144,7 +157,8 @@ struct Statement {
     kBy,    // an expectation: as soon as it holds, and no later than `time`
   };
   int line = 0;
-  std::string text;  // as written, without time and comment
+  bool may_fail = false;  // `try`: what can't be done is left out
+  std::string text;       // as written, without time and comment
   When when = When::kThen;
   Duration time{};
   Deed deed;

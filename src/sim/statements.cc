@@ -118,6 +118,18 @@ Result<Deed> ParseExpect(Words& words) {
   return Deed(std::move(expect));
 }
 
+Result<Deed> ParseCrash(bool leader, Words& words) {
+  ChangeOperators crash;
+  crash.what = leader ? ChangeOperators::What::kCrashLeader : ChangeOperators::What::kCrashAll;
+  if (auto after = words.TakeOption("after")) {
+    Result<int64_t> writes = ParseCount(*after, 0, 1'000'000'000);
+    if (!writes.ok()) return In("after", writes.error());
+    crash.after = *writes;
+    crash.lost = words.TakeOption("lost") == "yes";
+  }
+  return Deed(crash);
+}
+
 Result<Deed> ParseOperators(const std::string& verb, Words& words) {
   using What = ChangeOperators::What;
   if (verb == "operators") {
@@ -127,8 +139,7 @@ Result<Deed> ParseOperators(const std::string& verb, Words& words) {
   }
   std::string who = words.Take();
   if (verb == "start" && who == "operator") return Deed(ChangeOperators{What::kStart});
-  if (verb == "crash" && who == "operator") return Deed(ChangeOperators{What::kCrashAll});
-  if (verb == "crash" && who == "leader") return Deed(ChangeOperators{What::kCrashLeader});
+  if (verb == "crash" && (who == "operator" || who == "leader")) return ParseCrash(who == "leader", words);
   if (verb == "stop" && who == "leader") return Deed(ChangeOperators{What::kStopLeader});
   return Error{verb + ": must be start operator, crash operator, crash leader or stop leader"};
 }
@@ -294,6 +305,23 @@ Result<Deed> ParseKubelet(Words& words) {
   return Deed(Kubelet{found->second, *names});
 }
 
+Result<Deed> ParseNetwork(Words& words) {
+  ShapeNetwork shape;
+  if (auto seed = words.TakeOption("seed")) {
+    Result<int64_t> number = ParseCount(*seed, 0, INT64_MAX);
+    if (!number.ok()) return In("seed", number.error());
+    shape.seed = static_cast<uint64_t>(*number);
+  }
+  for (auto [option, into] : {std::pair("latency", &shape.latency), std::pair("jitter", &shape.jitter)}) {
+    std::optional<std::string> text = words.TakeOption(option);
+    if (!text) continue;
+    Result<Duration> duration = ParseDuration(*text);
+    if (!duration.ok()) return In(option, duration.error());
+    *into = *duration;
+  }
+  return Deed(shape);
+}
+
 Result<Deed> ParseWait(Words& words) {
   Result<Duration> duration = ParseDuration(words.Take());
   if (!duration.ok()) return In("wait", duration.error());
@@ -321,12 +349,13 @@ Result<Deed> ParseDeed(const std::string& verb, Words& words, NodeCounts& nodes_
   if (verb == "fault") return ParseFault(words);
   if (verb == "compact") return Deed(Compact{});
   if (verb == "kubelet") return ParseKubelet(words);
+  if (verb == "network") return ParseNetwork(words);
   if (verb == "wait") return ParseWait(words);
   return Error{
       "unknown statement \"" + verb +
       "\"; known are cluster, add, submit, pod, expect, operators, start, crash, stop, delete, cordon, "
       "uncordon, taint, untaint, label, set, suspend, resume, scale, hand, rank, fault, compact, kubelet, "
-      "wait, "
+      "network, wait, "
       "virtual-only"};
 }
 
