@@ -132,6 +132,7 @@ void ExplainWaiting(Draft& draft) {
   for (const std::string& key : draft.advanced) {
     if (world.waiting.Contains(key)) explain(*world.gangs.Edit(key));
   }
+  if (!MoreToExplain(world)) return;  // nothing has changed that the reasons of the others hang on
   auto next = world.waiting.all().upper_bound(world.explained_up_to);
   size_t looks = std::min(kReasonsPerStep, world.waiting.size());
   for (size_t i = 0; i < looks; ++i, ++next) {

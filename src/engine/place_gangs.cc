@@ -146,9 +146,7 @@ Outcome TryToPlace(Draft& draft, GangState& gang) {
   return Outcome::kNext;
 }
 
-}  // namespace
-
-void PlaceGangs(Draft& draft) {
+void WalkQueue(Draft& draft) {
   World& world = draft.world;
   world.goes_first.clear();
   // The first of each kind, in the order of the queue. A gang that is placed leaves the queue: what comes
@@ -168,6 +166,16 @@ void PlaceGangs(Draft& draft) {
     auto next = alike->upper_bound(head.key());
     if (next != alike->end()) heads.emplace(*next, head.mapped());
   }
+}
+
+}  // namespace
+
+void PlaceGangs(Draft& draft) {
+  std::string first = draft.world.goes_first;
+  WalkQueue(draft);
+  // Whoever would fit waits for somebody else now: the whole queue is explained anew.
+  if (draft.world.goes_first != first)
+    draft.world.explained_generation = draft.world.explaining_generation = 0;
 }
 
 }  // namespace lockstep::engine

@@ -30,6 +30,7 @@ class Storyteller {
     std::string end;         // "succeeded", "failed", or "" where it depends on time
     bool exact = true;       // nothing that counts as a fault can happen to it
     bool fits = false;       // surely, on the empty cluster
+    int64_t submitted = 0;
     bool gone = false, suspended = false;
   };
 
@@ -48,7 +49,7 @@ class Storyteller {
   void SubmitPyTorch(int64_t at, Job& job);
   void SubmitTensorFlow(int64_t at, Job& job);
   std::string Shape(int64_t pods, Job& job);
-  void FailARank(int64_t at, Job& job);
+  void FailARank(int64_t at, Job& job, const std::string& restart);
   void ChangeAJob(int64_t at);
   void Crash(int64_t at);
   void BreakTheNetwork(int64_t at);
@@ -120,13 +121,13 @@ void Storyteller::SubmitPyTorch(int64_t at, Job& job) {
   std::string text = "submit pytorchjob " + job.name + (master ? " master=1" : "") +
                      " workers=" + std::to_string(job.ranks) + Shape(pods, job);
   text += kEnds[Below(std::size(kEnds))];
-  text +=
-      " runtime=" + std::to_string(Between(10, 30)) + "s restart=" + Pick({"OnFailure", "ExitCode", "Never"});
+  std::string restart = Pick({"OnFailure", "ExitCode", "Never"});
+  text += " runtime=" + std::to_string(Between(10, 30)) + "s restart=" + restart;
   if (Chance(10)) text += " ignore-term=yes";
   if (Chance(10)) text += " start-delay=" + std::to_string(Between(1, 4)) + "s";
   Say(at, text);
   job.end = "succeeded";
-  if (Chance(25)) FailARank(at, job);
+  if (Chance(25)) FailARank(at, job, restart);
 }
 
 void Storyteller::SubmitTensorFlow(int64_t at, Job& job) {
@@ -146,9 +147,11 @@ void Storyteller::SubmitTensorFlow(int64_t at, Job& job) {
 }
 
 // The rank fails once, or each time: it does so before anybody could end.
-void Storyteller::FailARank(int64_t at, Job& job) {
+void Storyteller::FailARank(int64_t at, Job& job, const std::string& restart) {
   std::string rank = job.name + "-" + job.first_role + "-" + std::to_string(Below(job.ranks));
-  if (Chance(70)) {
+  if (restart == "OnFailure") {  // in place: the second try ends well
+    Say(at - 1, "rank " + rank + " runtime=" + std::to_string(Between(1, 8)) + "s exit=1,0");
+  } else if (Chance(70)) {
     Say(at - 1, "rank " + rank + " attempt=1 runtime=" + std::to_string(Between(1, 8)) + "s exit=137");
     job.exact = false;  // of an attempt that was undone no rank fails
   } else {
@@ -160,6 +163,7 @@ void Storyteller::FailARank(int64_t at, Job& job) {
 void Storyteller::SubmitOne(int64_t at) {
   Job job;
   job.name = "j" + std::to_string(jobs_.size() + 1);
+  job.submitted = at;
   if (Chance(75)) {
     SubmitPyTorch(at, job);
   } else {
@@ -173,6 +177,7 @@ void Storyteller::ChangeAJob(int64_t at) {
   Job& job = jobs_[static_cast<size_t>(Between(std::max<int64_t>(0, static_cast<int64_t>(jobs_.size()) - 8),
                                                static_cast<int64_t>(jobs_.size()) - 1))];
   if (job.gone) return;
+  at = std::max(at, job.submitted + 1);
   switch (Below(6)) {
     case 0:
       Say(at, "try delete job " + job.name);
@@ -317,7 +322,7 @@ std::string Storyteller::Tell() {
   int64_t now = 1000;
   int64_t rounds = Between(1, 3);
   for (int64_t round = 0; round < rounds; ++round) {
-    int64_t jobs = Between(3, 14);
+    int64_t jobs = Between(5, 40);
     for (int64_t i = 0; i < jobs; ++i) SubmitOne(now + 1 + Below(kStorm));
     for (int64_t i = Below(5); i > 0; --i) ChangeAJob(now + Below(kStorm + kCalm));
     Storm(now);
