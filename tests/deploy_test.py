@@ -26,6 +26,13 @@ CLUSTER_RIGHTS = {
     ("lockstep.dev", "gangs/status"): {"patch", "update"},
     ("lockstep.dev", "gangs/finalizers"): {"update"},
 }
+AUDITOR_RIGHTS = {("", kind): {"list", "watch"} for kind in ("nodes", "pods", "services", "events")}
+AUDITOR_RIGHTS |= {("kubeflow.org", kind): {"list", "watch"} for kind in (
+    "pytorchjobs", "tfjobs", "mpijobs", "xgboostjobs", "paddlejobs", "jaxjobs")}
+AUDITOR_RIGHTS |= {(group, "jobs"): {"list", "watch"} for group in ("batch", "batch.volcano.sh")}
+AUDITOR_RIGHTS |= {(group, "podgroups"): {"list", "watch"} for group in (
+    "scheduling.k8s.io", "scheduling.volcano.sh", "scheduling.x-k8s.io")}
+AUDITOR_RIGHTS[("lockstep.dev", "gangs")] = {"list", "watch"}
 NAMESPACE_RIGHTS = {("coordination.k8s.io", "leases"): {"create", "get", "update"}}
 
 
@@ -63,10 +70,9 @@ class Files(unittest.TestCase):
 
 
 class Rights(unittest.TestCase):
-    def test_the_cluster_role_is_exactly_the_list(self):
-        roles = of_kind("ClusterRole")
-        self.assertEqual([r["metadata"]["name"] for r in roles], ["lockstep-operator"])
-        self.assertEqual(rights(roles[0]), CLUSTER_RIGHTS)
+    def test_the_cluster_roles_are_exactly_the_lists(self):
+        roles = {r["metadata"]["name"]: rights(r) for r in of_kind("ClusterRole")}
+        self.assertEqual(roles, {"lockstep-operator": CLUSTER_RIGHTS, "lockstep-auditor": AUDITOR_RIGHTS})
 
     def test_the_lease_role_is_exactly_the_list_and_stays_in_its_namespace(self):
         roles = of_kind("Role")

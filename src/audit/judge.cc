@@ -84,6 +84,27 @@ WallTime HeldUntil(const Pods& pods, WallTime end) {
   return until;
 }
 
+// Whether the gang may have been whole before the record began: some of its pods have ended or its job says
+// so. What was gone by then can't be counted any more.
+bool StartedBefore(const Record& record, const Pods& pods) {
+  if (std::ranges::none_of(pods, &PodRecord::from_before)) return false;
+  auto job = record.jobs().find(pods[0]->job);
+  return (job != record.jobs().end() && job->second.started_before) ||
+         std::ranges::any_of(pods, [](const PodRecord* pod) { return pod->from_before && pod->ended; });
+}
+
+// Where nobody wrote a job, its first pod says when it was there.
+std::optional<WallTime> Submitted(const Record& record, const Pods& pods) {
+  auto job = record.jobs().find(pods[0]->job);
+  if (job != record.jobs().end() && job->second.submitted) return job->second.submitted;
+  if (!pods[0]->attempt.empty()) return std::nullopt;  // submitted before the record began
+  std::optional<WallTime> first;
+  for (const PodRecord* pod : pods) {
+    if (pod->create_sent) first = first ? std::min(*first, *pod->create_sent) : *pod->create_sent;
+  }
+  return first;
+}
+
 // `pods` are those of one attempt; those that never got a node count for the size of a gang of plain pods.
 std::optional<GangReport> ReportGang(const Record& record, const Pods& pods) {
   std::set<std::pair<std::string, std::string>> ranks, assigned;
@@ -99,9 +120,8 @@ std::optional<GangReport> ReportGang(const Record& record, const Pods& pods) {
   if (assigned.empty()) return std::nullopt;
   gang.pods = static_cast<int64_t>(assigned.size());
   gang.size = SizeOf(record, *pods[0], ranks.size());
-  gang.whole = gang.pods >= gang.size;
-  if (auto job = record.jobs().find(pods[0]->job); job != record.jobs().end())
-    gang.submitted = job->second.submitted;
+  gang.whole = gang.pods >= gang.size || StartedBefore(record, pods);
+  gang.submitted = Submitted(record, pods);
   int64_t running = 0;
   for (const PodRecord* pod : pods) running += pod->running ? 1 : 0;
   if (gang.whole && running >= gang.size) {
@@ -185,7 +205,10 @@ Report Judge(const Record& record, const Limits& limits) {
   Report report;
   FindDoubledCreates(record, report.violations);
   FindDoubledPods(record, report.violations);
-  FindOverCommit(record, report.violations);
+  Excess excess = FindOverCommit(record, limits.excess_after);
+  report.short_excesses = excess.short_ones;
+  report.longest_short_excess = excess.longest_short;
+  std::ranges::move(excess.violations, std::back_inserter(report.violations));
   ReportGangs(record, limits, report);
   std::ranges::stable_sort(report.violations, {}, &Violation::time);
   CountNodes(record, report);

@@ -10,12 +10,15 @@ namespace lockstep::audit {
 struct Limits {
   // A part of a gang that holds its nodes longer than this, without the rest and without leaving, is stuck.
   Duration stuck_after = seconds(60);
+  // More on a node than it offers is a violation when it lasts as long as this. Two schedulers that do not
+  // know of each other's decisions make an excess for a moment.
+  Duration excess_after = seconds(5);
 };
 
 enum class Rule {
   kDoubledCreate,  // two creates of one (job, attempt, role, index)
   kDoubledPod,     // two pods of one (job, role, index) alive at the same time
-  kOverCommit,     // a pod was added to a node that was full without it
+  kOverCommit,     // a pod was added to a node that was full without it, and the excess lasted
   kStuckPart,      // a part of a gang held nodes
 };
 
@@ -46,11 +49,13 @@ struct Report {
   int64_t nodes = 0, unknown_nodes = 0;
   double gpu_seconds_waiting = 0;
   int64_t never_whole = 0;
+  int64_t short_excesses = 0;  // of a node, that did not last
+  Duration longest_short_excess{};
   WriteCounts writes;
   std::optional<WallTime> first, last;
 };
 
-// What the record shows, each fact only where the log leaves no other reading: intervals are taken at their
+// What the record shows, each fact only where it leaves no other reading: intervals are taken at their
 // shortest.
 Report Judge(const Record& record, const Limits& limits);
 

@@ -193,7 +193,8 @@ TEST(Judge, APartThatIsTakenBackInTimeIsNotStuck) {
   Report report = log.Judged();
   EXPECT_THAT(report.violations, IsEmpty());
   EXPECT_EQ(report.never_whole, 1);
-  EXPECT_THAT(Rules(log.Judged({.stuck_after = seconds(10)})), ElementsAre(Rule::kStuckPart));
+  EXPECT_THAT(Rules(log.Judged({.stuck_after = seconds(10), .excess_after = {}})),
+              ElementsAre(Rule::kStuckPart));
 }
 
 TEST(Judge, TheGangsMinimumIsItsSize) {
@@ -255,7 +256,7 @@ TEST(Report, SaysTheSameInBothForms) {
   std::string text = ReportText(report, log.counts, /*gangs=*/true);
   EXPECT_THAT(text, HasSubstr("violations   1"));
   EXPECT_THAT(text, HasSubstr("OverCommit node n0"));
-  EXPECT_THAT(text, HasSubstr("default/a attempt 1: 1 of 1 pods, assigned after 0.11 s"));
+  EXPECT_THAT(text, HasSubstr("default/a  1        1 of 1  yes    0.11 s"));
   json::Doc doc = ReportDoc(report, log.counts);
   EXPECT_EQ(doc["violations"][0]["rule"], "OverCommit");
   EXPECT_EQ(doc["gangs"].size(), 2);

@@ -6,10 +6,13 @@
 
 namespace lockstep::audit {
 
+// What a record was made of.
 struct ReadCounts {
-  int64_t events = 0;       // audit events, reads and watches included
-  int64_t skipped = 0;      // lines that are none: damaged, too long, of another kind
-  std::string first_error;  // of a skipped line: "line 7: ..."
+  int64_t events = 0;                 // of an audit log, reads and watches included; or sightings of a watch
+  int64_t skipped = 0;                // lines that are none: damaged, too long, of another kind
+  std::string first_error;            // of a skipped line: "line 7: ..."
+  bool watched = false;               // and not read from a log: refused writes and dry runs were not seen
+  std::vector<std::string> not_seen;  // kinds of objects that could not be watched, and why
 };
 
 inline constexpr size_t kMaxLine = size_t{32} << 20;

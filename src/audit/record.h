@@ -5,25 +5,21 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "audit/entry.h"
+#include "audit/grouping.h"
+#include "audit/sighting.h"
 #include "kube/model/meta.h"
 #include "kube/model/quantity.h"
 
 namespace lockstep::audit {
 
-// The labels by which pods say to which job they belong; other systems have their own.
-struct Grouping {
-  std::string job_label = "training.kubeflow.org/job-name";
-  std::string role_label = "training.kubeflow.org/replica-type";
-  std::string index_label = "training.kubeflow.org/replica-index";
-};
-
-// What the log says of one pod. Times that were not seen are absent.
+// What was seen of one pod. Times that were not seen are absent.
 struct PodRecord {
   std::string ns, name, uid;
-  std::string job;            // UID of the controller, else "namespace/<job label>"; empty: of no job
+  std::string job;            // key of its gang (audit/grouping.h); empty: of no job
   std::string job_name;       // "namespace/name", for people
   std::string attempt, role;  // "" where there is no label
   std::string index;
@@ -36,11 +32,13 @@ struct PodRecord {
   std::optional<WallTime> running;
   std::optional<WallTime> leaving;  // first delete sent
   std::optional<WallTime> ended;    // earliest moment of its end: terminal, or the object gone
-
-  bool terminal_or_gone() const { return ended.has_value(); }
+  // It was there before the record began: how it came to its node was not seen.
+  bool from_before = false;
+  WallTime seen{};    // last, by a watch
+  uint64_t wish = 0;  // hash of what is not its status, to tell a kubelet's write from a controller's
 };
 
-// Changes of a node's allocatable, in the order of the log; capacity of a node that no write names is
+// Changes of a node's allocatable, in the order of the record; capacity of a node that was never named is
 // unknown.
 struct NodeRecord {
   struct Change {
@@ -53,12 +51,13 @@ struct NodeRecord {
   kube::Resources MostBetween(WallTime from, WallTime to) const;
 };
 
-// A job or its Gang: how many pods must start together.
+// A job, its Gang or its PodGroup: how many pods must start together.
 struct JobRecord {
   std::string name;  // "namespace/name"
   std::optional<WallTime> submitted;
-  std::optional<int64_t> size;      // of the job's replicas
-  std::optional<int64_t> min_size;  // of the Gang: its roles' minimum counts
+  std::optional<int64_t> size;      // of the job's replicas, or a pod's own word
+  std::optional<int64_t> min_size;  // of the Gang or PodGroup: what must be there to start
+  bool started_before = false;      // its status said so when the record began
 };
 
 struct WriteCounts {
@@ -67,16 +66,21 @@ struct WriteCounts {
   int64_t controllers() const;
 };
 
-// Everything that the log says, gathered in one pass; grows with the objects, not with the log.
+// Everything that an audit log or a watch says, gathered in one pass; grows with the objects, not with what
+// happens to them.
 class Record {
  public:
   explicit Record(Grouping grouping = {}) : grouping_(std::move(grouping)) {}
 
-  void Take(const Entry& entry);
+  void Take(const Entry& entry);  // record_log.cc
+  // Each kind's sightings in their order. Nothing is known of writes that changed nothing.
+  void Take(const Sighting& sighting);  // record_watch.cc
+  // That nothing more happened until then.
+  void WatchedUntil(WallTime time) { Cover(time, time); }
 
   const std::vector<PodRecord>& pods() const { return pods_; }
   const std::map<std::string, NodeRecord>& nodes() const { return nodes_; }
-  const std::map<std::string, JobRecord>& jobs() const { return jobs_; }  // by UID, or "namespace/name"
+  const std::map<std::string, JobRecord>& jobs() const { return jobs_; }  // by key of the gang
   const WriteCounts& writes() const { return writes_; }
   std::optional<WallTime> first() const { return first_; }
   std::optional<WallTime> last() const { return last_; }
@@ -90,16 +94,27 @@ class Record {
   void TakeBinding(const Entry& entry);
   void EndPod(const Entry& entry, const json::Doc& pod, std::string_view name, bool at_once);
   void TakeNode(const Entry& entry);
-  void TakeJob(const Entry& entry);
-  void TakeGang(const Entry& entry);
+  void TakeOwner(const Entry& entry);
+
+  void SeePod(const Sighting& sighting);
+  void CountPodChange(const Sighting& sighting, const PodRecord& before, uint64_t wish);
+  void SeeNode(const Sighting& sighting);
+  void SeeOwner(const Sighting& sighting);
+  void CountChange(const Sighting& sighting);
+
+  void Cover(WallTime from, WallTime to);
+  // A job, Gang or PodGroup as it was created or changed.
+  void TakeOwner(std::string_view resource, const json::Doc& object, const std::string& ns,
+                 const std::string& name, std::optional<WallTime> submitted);
 
   // The record of a UID, or the newest of a name when the UID is unknown; made where there is none.
   PodRecord& PodOf(const std::string& uid, const std::string& ns, const std::string& name);
-  void Identify(PodRecord& pod, const json::Doc& object) const;
+  void Identify(PodRecord& pod, const json::Doc& object);
 
   Grouping grouping_;
   std::vector<PodRecord> pods_;
   std::unordered_map<std::string, size_t> by_uid_, by_name_;
+  std::unordered_set<std::string> seen_;  // UIDs of what a watch showed and is no pod
   std::map<std::string, NodeRecord> nodes_;
   std::map<std::string, JobRecord> jobs_;
   WriteCounts writes_;

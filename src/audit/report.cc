@@ -48,16 +48,62 @@ double WritesPerPod(const Report& report) {
              : static_cast<double>(report.writes.controllers()) / static_cast<double>(report.creates);
 }
 
-std::string GangLine(const GangReport& gang) {
-  std::string line = "  " + FormatMicroTime(gang.first_assigned) + " " + gang.job;
-  if (!gang.attempt.empty()) line += " attempt " + gang.attempt;
-  line += ": " + std::to_string(gang.pods) + " of " + std::to_string(gang.size) + " pods";
-  if (gang.submitted)
-    line += ", assigned after " + Fixed(Seconds(gang.last_assigned - *gang.submitted)) + " s";
-  if (gang.submitted && gang.all_running) {
-    line += ", running after " + Fixed(Seconds(*gang.all_running - *gang.submitted)) + " s";
+constexpr size_t kShownParts = 20;
+
+// Columns as wide as their widest cell, two spaces apart.
+std::string Table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths(rows[0].size());
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
-  return line + (gang.whole ? "\n" : ", never whole\n");
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line = " ";
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += " " + row[i];
+      if (i + 1 < row.size()) line.append(widths[i] - row[i].size() + 1, ' ');
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string Since(const std::optional<WallTime>& begin, const std::optional<WallTime>& end) {
+  return begin && end ? Fixed(Seconds(*end - *begin)) + " s" : "-";
+}
+
+std::string GangTable(const std::vector<GangReport>& gangs, bool all) {
+  std::vector<std::vector<std::string>> rows = {
+      {"GANG", "ATTEMPT", "PODS", "WHOLE", "ASSIGNED AFTER", "RUNNING AFTER", "GPU-SECONDS HELD IN PART"}};
+  size_t left_out = 0;
+  for (const GangReport& gang : gangs) {
+    if (!all && gang.whole) continue;
+    if (!all && rows.size() > kShownParts) {
+      ++left_out;
+      continue;
+    }
+    rows.push_back({gang.job, gang.attempt.empty() ? "-" : gang.attempt,
+                    std::to_string(gang.pods) + " of " + std::to_string(gang.size),
+                    gang.whole ? "yes" : "never",
+                    gang.whole ? Since(gang.submitted, gang.last_assigned) : "-",
+                    Since(gang.submitted, gang.all_running), Fixed(gang.gpu_seconds_waiting)});
+  }
+  if (rows.size() == 1) return "";
+  return Table(rows) + (left_out > 0 ? "  and " + std::to_string(left_out) + " more\n" : "");
+}
+
+std::string WritesText(const Report& report, const ReadCounts& read) {
+  std::string text = "writes       " + Fixed(WritesPerPod(report)) + " per pod by controllers; kubelets' " +
+                     std::to_string(report.writes.kubelet);
+  if (read.watched) {
+    text += "; dry runs and refused ones are not seen by a watch\n";
+  } else {
+    text += ", dry runs " + std::to_string(report.writes.dry_run) + ", refused " +
+            std::to_string(report.writes.refused) + "\n";
+  }
+  for (const auto& [what, count] : report.writes.others)
+    text += "  " + what + " " + std::to_string(count) + "\n";
+  return text;
 }
 
 json::Doc GangDoc(const GangReport& gang) {
@@ -81,8 +127,12 @@ json::Doc GangDoc(const GangReport& gang) {
 
 std::string ReportText(const Report& report, const ReadCounts& read, bool gangs) {
   std::string text = "events       " + std::to_string(read.events);
-  if (report.first) text += " over " + Fixed(Seconds(*report.last - *report.first), 1) + " s of writes";
+  if (report.first) {
+    text += " over " + Fixed(Seconds(*report.last - *report.first), 1) + " s" +
+            (read.watched ? " of watching" : " of writes");
+  }
   if (read.skipped > 0) text += "; " + std::to_string(read.skipped) + " lines skipped, " + read.first_error;
+  for (const std::string& kind : read.not_seen) text += "\nnot seen     " + kind;
   text += "\nnodes        " + std::to_string(report.nodes);
   if (report.unknown_nodes > 0) {
     text += "; " + std::to_string(report.unknown_nodes) + " more of unknown capacity, not judged";
@@ -92,17 +142,14 @@ std::string ReportText(const Report& report, const ReadCounts& read, bool gangs)
   text += "\ngangs        " + std::to_string(report.gangs.size()) + " placed, " +
           std::to_string(report.never_whole) + " of them never whole; parts held " +
           Fixed(report.gpu_seconds_waiting) + " GPU-seconds\n";
+  if (report.short_excesses > 0) {
+    text += "excesses     " + std::to_string(report.short_excesses) + " for a moment, the longest " +
+            Fixed(Seconds(report.longest_short_excess)) + " s\n";
+  }
   StartTimes times = TimesOf(report);
   text += "assigned     " + Spread(times.assigned) + " after submit\n";
   text += "running      " + Spread(times.running) + " after submit\n";
-  text += "writes       " + Fixed(WritesPerPod(report)) + " per pod by controllers; kubelets' " +
-          std::to_string(report.writes.kubelet) + ", dry runs " + std::to_string(report.writes.dry_run) +
-          ", refused " + std::to_string(report.writes.refused) + "\n";
-  for (const auto& [what, count] : report.writes.others)
-    text += "  " + what + " " + std::to_string(count) + "\n";
-  if (gangs) {
-    for (const GangReport& gang : report.gangs) text += GangLine(gang);
-  }
+  text += WritesText(report, read) + GangTable(report.gangs, gangs);
   text += "violations   " + std::to_string(report.violations.size()) + "\n";
   for (const Violation& violation : report.violations) {
     text += "  " + FormatMicroTime(violation.time) + " " + std::string(RuleText(violation.rule)) + " " +
@@ -120,7 +167,9 @@ json::Doc ReportDoc(const Report& report, const ReadCounts& read) {
   }
   for (const GangReport& gang : report.gangs) gangs.push_back(GangDoc(gang));
   json::Doc doc = {{"events", read.events},
+                   {"source", read.watched ? "watch" : "log"},
                    {"skippedLines", read.skipped},
+                   {"notSeen", read.not_seen},
                    {"nodes", report.nodes},
                    {"unknownNodes", report.unknown_nodes},
                    {"pods", report.creates},
@@ -128,14 +177,18 @@ json::Doc ReportDoc(const Report& report, const ReadCounts& read) {
                    {"gangs", std::move(gangs)},
                    {"neverWhole", report.never_whole},
                    {"gpuSecondsWaiting", report.gpu_seconds_waiting},
+                   {"shortExcesses", report.short_excesses},
+                   {"longestShortExcessSeconds", Seconds(report.longest_short_excess)},
                    {"writes",
                     {{"perPod", WritesPerPod(report)},
                      {"controllers", report.writes.controllers()},
                      {"kubelet", report.writes.kubelet},
-                     {"dryRun", report.writes.dry_run},
-                     {"refused", report.writes.refused},
                      {"byKind", report.writes.others}}},
                    {"violations", std::move(violations)}};
+  if (!read.watched) {
+    doc["writes"]["dryRun"] = report.writes.dry_run;
+    doc["writes"]["refused"] = report.writes.refused;
+  }
   StartTimes times = TimesOf(report);
   for (auto [key, values] :
        {std::pair("secondsToAssigned", &times.assigned), std::pair("secondsToRunning", &times.running)}) {

@@ -7,7 +7,8 @@
 
 namespace lockstep::audit {
 
-// For people: a summary, then every violation. `gangs`: a line per gang, too.
+// For people: a summary, a table of gangs, then every violation. The table has those that were never whole,
+// at most twenty; with `gangs` every gang.
 std::string ReportText(const Report& report, const ReadCounts& read, bool gangs);
 // Everything; times as metav1.MicroTime, durations in seconds.
 json::Doc ReportDoc(const Report& report, const ReadCounts& read);

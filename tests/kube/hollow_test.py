@@ -119,6 +119,8 @@ class Hollow:
         assert program.stop() == 0, program.text()
         assert not self.api.items(NODES), "nodes are removed on exit"
         assert "refused" not in program.text(), program.text()
+        report = self.cluster.audit("--excess-after", "5s")
+        assert report["shortExcesses"] == 1, "too-much, until its kubelet refused it"
 
 
 if __name__ == "__main__":

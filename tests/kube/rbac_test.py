@@ -24,9 +24,9 @@ def apply_deploy(cluster):
     cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 
 
-def service_account_kubeconfig(cluster):
-    token = cluster.kubectl("create", "token", "lockstep-operator", "-n", "lockstep-system").strip()
-    path = os.path.join(cluster.folder, "kubeconfig.operator")
+def service_account_kubeconfig(cluster, name="lockstep-operator"):
+    token = cluster.kubectl("create", "token", name, "-n", "lockstep-system").strip()
+    path = os.path.join(cluster.folder, f"kubeconfig.{name}")
     config = {
         "apiVersion": "v1", "kind": "Config", "current-context": "here",
         "clusters": [{"name": "here", "cluster": {"server": cluster.api.server,
@@ -104,6 +104,24 @@ def take_over(cluster, kubeconfig, operators, end):
     return took
 
 
+def audit_with_its_role(cluster):
+    """`lockstep audit` reads a live cluster with ClusterRole lockstep-auditor, and says what it lacks without."""
+    cluster.kubectl("create", "serviceaccount", "looks-on", "-n", "lockstep-system")
+    kubeconfig = service_account_kubeconfig(cluster, "looks-on")
+    command = [cluster.lockstep, "audit", "-o", "json", "--for", "2s", "--kubeconfig", kubeconfig]
+    refused = subprocess.run(command, capture_output=True, text=True)
+    assert refused.returncode == 2 and "cannot list resource" in refused.stderr, refused
+    cluster.kubectl("create", "clusterrolebinding", "looks-on", "--clusterrole=lockstep-auditor",
+                    "--serviceaccount=lockstep-system:looks-on")
+
+    def judged():  # the authorizer learns of the binding a little later
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode == 0 and json.loads(done.stdout)
+
+    report = wait_until("the audit may look", judged)
+    assert report["nodes"] == 4 and report["gangs"] and report["notSeen"] == [], report
+
+
 def check_rights(cluster, logs):
     for log in logs:
         assert "forbidden" not in log.lower(), [line for line in log.splitlines() if "forbidden" in line.lower()]
@@ -147,6 +165,7 @@ def main():
     assert after_kill < 15
     assert after_term < after_kill, "a lease that is given back is taken sooner than one that runs out"
     check_rights(cluster, [p.text() for p in everybody])
+    audit_with_its_role(cluster)
     cluster.audit()
 
 

@@ -108,8 +108,8 @@ void CurlLoop::Cancel(TimerId timer) {
 
 int CurlLoop::OnSocket(CURL*, curl_socket_t fd, int what, void* data, void*) {
   auto* multi = static_cast<Multi*>(data);
-  // Nobody waits any more. And curl 7.88 tells the end of a connection that was still being made only after it closed
-  // its socket, whose number may belong to another thread by now.
+  // Nobody waits any more. And curl 7.88 tells the end of a connection that was still being made only after
+  // it closed its socket, whose number may belong to another thread by now.
   if (multi->loop->stopped_) return 0;
   int epoll = multi->loop->epoll_;
   if (what == CURL_POLL_REMOVE) {
