@@ -208,6 +208,9 @@ TEST(Judge, TheGangsMinimumIsItsSize) {
   ASSERT_THAT(report.gangs, SizeIs(1));
   EXPECT_EQ(report.gangs[0].size, 2);
   EXPECT_TRUE(report.gangs[0].whole);
+  log.Add(200, "patch", "lockstep.dev/gangs", "pytorchjob-a", 200,
+          {{"spec", {{"roles", {{{"name", "Worker"}, {"count", 3}}}}}}});
+  EXPECT_EQ(log.Judged().gangs[0].size, 3) << "the job was scaled";
 }
 
 TEST(Judge, WritesAreCountedByWhoOwesThem) {

@@ -68,6 +68,10 @@ void Record::Cover(WallTime from, WallTime to) {
 void Record::TakeOwner(std::string_view resource, const json::Doc& object, const std::string& ns,
                        const std::string& name, std::optional<WallTime> submitted) {
   std::string key = KeyOfOwner(resource, object, ns, name);
+  if (resource == "gangs") {
+    std::string& job = gang_jobs_[ns + "/" + name];
+    key.empty() ? key = job : job = key;  // a patch need not name the job
+  }
   std::optional<int64_t> size = SizeOfOwner(resource, object);
   if (key.empty() || (IsGroup(resource) && !size)) return;
   JobRecord& job = jobs_[key];

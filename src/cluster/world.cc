@@ -94,6 +94,8 @@ PodPtr MakeRecord(World& world, const kube::Pod& pod) {
   record->pod_class = world.nodes.HeldClass(pod.need);
   record->phase = pod.phase;
   record->deleting = pod.meta.deleted_at.has_value();
+  // A kubelet that evicts a pod may do so for what the pod itself has used up.
+  record->disrupted = !pod.disruption.empty() && pod.disruption != "TerminationByKubelet";
   record->holds = kube::HoldsResources(pod);
   record->ended = kube::AllContainersEnded(pod);
   record->reason = pod.reason;
@@ -121,7 +123,9 @@ void DropPod(World& world, const std::string& key) {
   PodPtr old = *found;
   CountForeign(world, *old, /*present=*/false);
   if (!old->gang.empty()) {
-    world.gangs.Edit(old->gang)->pods.erase(old->name);
+    GangState& gang = *world.gangs.Edit(old->gang);
+    gang.pods.erase(old->name);
+    if (old->disrupted) gang.disrupted_attempt = std::max(gang.disrupted_attempt, old->attempt);
     world.Touch(old->gang);
   }
   world.pods.erase(key);
@@ -151,10 +155,23 @@ void TakeInPod(World& world, const Observed& observed) {
   world.Touch(gang.key);
 }
 
+// Gangs that are starting with a seat on this node.
+void TouchStarting(World& world, const std::string& node) {
+  for (const auto& [key, gang] : world.gangs) {
+    api::GangPhase phase = gang.status().phase;
+    if (phase != api::GangPhase::kPlacing && phase != api::GangPhase::kStarting) continue;
+    auto here = [&](const Hold& hold) { return hold.node == node; };
+    if (std::ranges::any_of(gang.held, here)) world.Touch(key);
+  }
+}
+
 void TakeInNode(World& world, const Observed& observed) {
   std::string name = kube::ParseMeta(*observed.object).name;
   Result<kube::Node> node = kube::ParseNode(*observed.object);
-  if (observed.gone || !node.ok()) return world.nodes.Remove(name);
+  if (observed.gone || !node.ok()) {
+    TouchStarting(world, name);
+    return world.nodes.Remove(name);
+  }
   bool known = world.nodes.Find(name).has_value();
   NodeId id = world.nodes.Upsert(*node);
   if (known) return;

@@ -30,6 +30,7 @@ struct PodRecord {
   bool holds = true;                 // still counts against its node (kube::HoldsResources)
   bool ended = false;                // every container terminated or never started
   bool started = false;              // some container has run
+  bool disrupted = false;            // told to go by somebody else: drained, preempted, its node removed
   bool permanent = false;            // of a DaemonSet or a static pod: it is there on an empty cluster too
   std::optional<int32_t> exit_code;  // of the framework's own container, once it has terminated
   int32_t container_restarts = 0;    // of all containers, in place
@@ -114,6 +115,7 @@ struct GangState {
                                     // that somebody deleted meanwhile
   std::set<std::string> succeeded;  // "role/index" seen Succeeded in this attempt; a restart if such a
                                     // pod is then deleted
+  int64_t disrupted_attempt = 0;     // of which a pod was disrupted; a restart that is counted
   std::map<std::string, MonoTime> retry_at;  // per touched key; an earlier retry
   std::map<std::string, int32_t> failures;   // per touched key, in a row
   std::string create_error;                  // the last refusal of a pod's or a service's create

@@ -81,6 +81,15 @@ void Undo(Draft& draft, GangState& gang, api::GangReason reason) {
   draft.WriteGang(gang, std::move(next));
 }
 
+// The same through no fault of the job's: nothing is counted and no time is lost.
+void PlaceAgain(Draft& draft, GangState& gang, GangStatus next, api::GangReason reason) {
+  next.phase = GangPhase::kQueued;
+  next.placement.clear();
+  next.reason = std::move(reason);
+  draft.Record(gang, "Warning", next.reason.code, next.reason.message);
+  draft.WriteGang(gang, std::move(next));
+}
+
 // A kubelet refused a pod that was assigned to it: not the job's fault, so nothing is counted. The node is
 // barred for this gang for a growing time and the gang is placed again at once.
 void BarAndUndo(Draft& draft, GangState& gang, const cluster::PodRecord& pod) {
@@ -93,11 +102,16 @@ void BarAndUndo(Draft& draft, GangState& gang, const cluster::PodRecord& pod) {
   ++barred->times;
   barred->until = draft.now.wall + Backoff(kFirstBar, kLongestBar, barred->times, gang.job->meta.uid);
   barred->reason = pod.reason;
-  next.phase = GangPhase::kQueued;
-  next.placement.clear();
-  next.reason = {"RefusedByNode", "node " + pod.node + " refused pod " + pod.name + ": " + pod.reason};
-  draft.Record(gang, "Warning", next.reason.code, next.reason.message);
-  draft.WriteGang(gang, std::move(next));
+  PlaceAgain(draft, gang, std::move(next),
+             {"RefusedByNode", "node " + pod.node + " refused pod " + pod.name + ": " + pod.reason});
+}
+
+// The first node of the placement that is no more.
+const std::string* GoneNode(const Draft& draft, const GangState& gang) {
+  for (const api::NodeSeats& seats : gang.status().placement) {
+    if (!draft.world.nodes.Find(seats.node)) return &seats.node;
+  }
+  return nullptr;
 }
 
 // `why` names the role.
@@ -105,7 +119,9 @@ void Restart(Draft& draft, GangState& gang, const Members& members, size_t faile
   const jobs::Job& job = *gang.job->job();
   const std::string& role = job.roles[failed_role].type;
   GangStatus next = gang.status();
-  if (job.run_policy.backoff_limit && next.policy_restarts >= *job.run_policy.backoff_limit) {
+  // Planned maintenance and preemption are not the job's failures, nor is what the other ranks did then.
+  bool counted = gang.disrupted_attempt != next.attempt;
+  if (counted && job.run_policy.backoff_limit && next.policy_restarts >= *job.run_policy.backoff_limit) {
     jobs::JobFacts facts{&gang.status(), members.counts, jobs::Verdict::kFailed, failed_role,
                          PastBackoffLimitText(job)};
     WriteJobStatus(draft, gang, facts);
@@ -113,9 +129,10 @@ void Restart(Draft& draft, GangState& gang, const Members& members, size_t faile
   }
   next.phase = GangPhase::kRestarting;
   next.waiting_since = draft.now.wall;
-  ++next.policy_restarts;
+  if (counted) ++next.policy_restarts;
   next.placement.clear();
-  next.reason = {"Restarting", role + " " + why};
+  next.reason = {"Restarting",
+                 role + " " + (counted ? why : "replica(s) were evicted, preempted or removed with their node.")};
   draft.Record(
       gang, "Warning", next.reason.code,
       next.reason.message + " All pods of attempt " + std::to_string(next.attempt) + " are restarted.");
@@ -159,7 +176,7 @@ bool Overcommitted(const Draft& draft, const GangState& gang) {
   const cluster::Nodes& nodes = draft.world.nodes;
   for (const api::NodeSeats& seats : gang.status().placement) {
     std::optional<cluster::NodeId> node = nodes.Find(seats.node);
-    if (!node) return true;
+    if (!node) continue;  // GoneNode
     for (const cluster::RoleState& role : gang.roles) {
       for (const auto& [resource, amount] : role.need.requests) {
         if (nodes.Used(*node, resource) > nodes.Allocatable(*node, resource)) return true;
@@ -217,6 +234,10 @@ void AdvanceStart(Draft& draft, GangState& gang, const jobs::Job& job, const Mem
     return;
   }
   if (EndStart(draft, gang, members)) return;
+  if (const std::string* node = GoneNode(draft, gang)) {
+    return PlaceAgain(draft, gang, std::move(next),
+                      {"NodeGone", "node " + *node + " went while the gang was starting"});
+  }
   if (members.existing == 0 && Overcommitted(draft, gang)) {
     return Undo(draft, gang, {"SeatsTaken", "a seat of the placement was taken before its pod was created"});
   }

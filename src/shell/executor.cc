@@ -39,19 +39,21 @@ void Executor::Run(std::vector<Action> actions) {
 void Executor::Pump() {
   for (auto& lane : lanes_) {
     while (!lane.empty() && in_flight_ < width_) {
-      shut_ = shut_ || !gate_();
+      std::optional<MonoTime> until = gate_();
+      shut_ = shut_ || !until;
       if (shut_) return;
       Action action = std::move(lane.front());
       lane.pop_front();
-      Send(std::move(action));
+      Send(std::move(action), *until);
     }
   }
 }
 
-void Executor::Send(Action action) {
+void Executor::Send(Action action, MonoTime until) {
   ++in_flight_;
   MonoTime began = api_.loop().now().mono;
   kube::Request request = action.request;
+  request.not_after = until;
   auto sent = std::make_shared<Action>(std::move(action));
   sent->request.body.clear();
   api_.Send(std::move(request), [this, alive = alive_, sent, began](kube::Response response) {

@@ -16,8 +16,9 @@ namespace lockstep::shell {
 // creates, Events go last.
 class Executor {
  public:
-  // Whether this process may still write (it holds the lease): asked right before every send.
-  using Gate = std::function<bool()>;
+  // Until when this process may write (it holds the lease); nothing: not at all. Asked right before every
+  // send, and the request must be on its way by then.
+  using Gate = std::function<std::optional<MonoTime>()>;
   using OnDone = std::function<void(const cluster::Action&, cluster::ActionDone, Duration took)>;
 
   Executor(kube::Api& api, Gate gate, OnDone on_done, size_t width = 64);
@@ -34,7 +35,7 @@ class Executor {
 
  private:
   void Pump();
-  void Send(cluster::Action action);
+  void Send(cluster::Action action, MonoTime until);
 
   kube::Api& api_;
   const Gate gate_;

@@ -49,13 +49,14 @@ class ExecutorTest : public testing::Test {
 
   Executor MakeExecutor(size_t width) {
     return Executor(
-        api, [this] { return gate_open; },
+        api, [this] { return gate_open ? std::optional(until) : std::nullopt; },
         [this](const Action&, cluster::ActionDone d, Duration) { done.push_back(std::move(d)); }, width);
   }
 
   VirtualLoop loop;
   SlowApi api{loop};
   bool gate_open = true;
+  const MonoTime until{seconds(77)};
   std::vector<cluster::ActionDone> done;
 
  private:
@@ -99,6 +100,14 @@ TEST_F(ExecutorTest, NothingIsSentOnceTheGateWasShut) {
   executor.Run({});
   EXPECT_THAT(SentNames(), ElementsAre("a")) << "it stays shut: another may lead by now";
   EXPECT_TRUE(executor.shut());
+}
+
+TEST_F(ExecutorTest, WhatIsSentMustBeOnItsWayWhileTheLeaseIsHeld) {
+  Executor executor = MakeExecutor(1);
+  std::vector<Action> actions;
+  actions.push_back(Make(ActionKind::kCreatePod, "a"));
+  executor.Run(std::move(actions));
+  EXPECT_EQ(api.sent[0].first.not_after, until);
 }
 
 TEST_F(ExecutorTest, HalfAnAnswerIsNoAnswer) {

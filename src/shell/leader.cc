@@ -16,7 +16,10 @@ LeaderGate::~LeaderGate() { *alive_ = false; }
 
 void LeaderGate::Start() { Try(); }
 
-bool LeaderGate::MayWrite() const { return leading_ && !released_ && api_.loop().now().mono < valid_until_; }
+std::optional<MonoTime> LeaderGate::MayWriteUntil() const {
+  bool may = leading_ && !released_ && api_.loop().now().mono < valid_until_;
+  return may ? std::optional(valid_until_) : std::nullopt;
+}
 
 kube::Request LeaderGate::LeaseRequest(kube::Verb verb) const {
   kube::Request request;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/loop.h"
@@ -16,7 +17,7 @@ struct LeaderOptions {
   // After a leader is killed the next one writes within this and one retry.
   Duration lease = seconds(3);
   Duration renew = seconds(1);
-  Duration retry = milliseconds(500);
+  Duration retry = milliseconds(200);  // so much of a second after a lease was given up is lost
   // A leader stops writing this long before its lease can be taken.
   Duration margin = milliseconds(500);
 };
@@ -45,7 +46,9 @@ class LeaderGate {
   void Release(std::function<void()> done);
 
   // Whether a write may be sent now. Asks the boot-time clock each time: a process that slept knows it.
-  bool MayWrite() const;
+  bool MayWrite() const { return MayWriteUntil().has_value(); }
+  // Until when, unless the lease is renewed meanwhile; nothing: not at all.
+  std::optional<MonoTime> MayWriteUntil() const;
   bool leading() const { return leading_; }
   // Who holds the lease, as last seen.
   const std::string& holder() const { return holder_; }

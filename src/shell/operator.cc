@@ -110,7 +110,7 @@ void Operator::BecomeLeader() {
     MakeReflectors();
   }
   executor_ = std::make_unique<Executor>(
-      api_, [this] { return gate_ == nullptr || gate_->MayWrite(); },
+      api_, [this] { return gate_ == nullptr ? std::optional(MonoTime::max()) : gate_->MayWriteUntil(); },
       [this](const Action& action, ActionDone done, Duration took) {
         observer_->OnAnswer(action, done.status, took);
         if (!done.status.ok()) LogFailure(action, done.status);

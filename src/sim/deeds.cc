@@ -45,6 +45,23 @@ json::Doc TaintsDoc(std::vector<kube::Taint> taints, const ChangeNode& change) {
   return doc;
 }
 
+// The API server on an eviction, the scheduler that preempts and the controllers that delete pods all tell
+// first that they will.
+kube::Request DisruptionOf(const std::string& ns, const std::string& name, const std::string& reason) {
+  json::Doc condition = {{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", reason}};
+  json::Doc patch;
+  patch["status"]["conditions"] = json::Doc::array({condition});
+  kube::Request request;
+  request.verb = kube::Verb::kPatch;
+  request.resource = &kube::kPods;
+  request.ns = ns;
+  request.name = name;
+  request.subresource = "status";
+  request.patch = kube::PatchType::kStrategicMerge;
+  request.body = json::Dump(patch);
+  return request;
+}
+
 json::Doc PatchOf(const jobs::Kind& kind, const ChangeJob& change) {
   json::Doc patch = change.patch;
   if (change.workers) patch["spec"][std::string(kind.role_specs)]["Worker"]["replicas"] = *change.workers;
@@ -198,6 +215,10 @@ Outcome Runner::Do(const Delete& deed) {
         return Error{"node " + name + " was not removed"};
       }
       continue;
+    }
+    if (!deed.disruption.empty()) {
+      kube::Request patch = DisruptionOf(ground_.ns(), name, deed.disruption);
+      if (Outcome error = Answered("disrupt " + name, ground_.Ask(std::move(patch)))) return error;
     }
     kube::Request request;
     request.verb = kube::Verb::kDelete;

@@ -327,6 +327,7 @@ constexpr Expectation kExpectations[] = {
     {"pod", true, 1, 1, Pod},
     {"over", false, 0, 0, Over},
     {"settled", false, 0, 0, nullptr},
+    {"quiet", false, 1, 1, nullptr},
 };
 
 Outcome CheckOptions(const Expect& expect) {
@@ -370,6 +371,10 @@ Outcome CheckExpect(const Expect& expect) {
         "expect " + expect.what + ": must have " + std::to_string(known->min_arguments) +
         (known->max_arguments > known->min_arguments ? " to " + std::to_string(known->max_arguments) : "") +
         " words after the names, has " + std::to_string(count)};
+  }
+  if (expect.what == "quiet") {
+    if (Result<Duration> lasts = ParseDuration(expect.arguments[0]); !lasts.ok())
+      return Error{"expect quiet: " + lasts.error().message};
   }
   return CheckOptions(expect);
 }

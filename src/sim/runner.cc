@@ -69,7 +69,9 @@ Runner::Runner(Ground& ground, const Scenario& scenario, OnLog on_log)
       restart_(ground.loop()) {
   ground_.picture().Listen([this](const Picture::Change& change) { OnPicture(change); });
   ground_.network().Listen([this](const kube::Request& request, const kube::Response&) {
-    if (request.resource == &kube::kEvents || request.resource == &kube::kLeases) return;
+    if (request.resource == &kube::kLeases) return;
+    last_written_ = std::string(kube::VerbText(request.verb)) + " " + std::string(request.resource->plural);
+    if (request.resource == &kube::kEvents) return;
     ++writes_;
     last_write_ = ground_.loop().now().mono;
   });
@@ -222,6 +224,7 @@ Outcome Runner::Play(const Statement& statement) {
 // waited for, since `at` only orders.
 Outcome Runner::Hold(const Statement& statement, const Expect& expect) {
   if (expect.what == "settled") return HoldSettled(kSettleWithin);
+  if (expect.what == "quiet") return HoldQuiet(ParseDuration(expect.arguments[0]).value());
   std::optional<std::string> mismatch = "";
   std::optional<uint64_t> judged;  // version of the picture
   auto holds = [&] {
@@ -253,6 +256,18 @@ Outcome Runner::HoldSettled(Duration within) {
   if (Outcome error = Violation()) return error;
   if (!held) return Error{"the operator still writes after " + FormatDuration(within)};
   return {};
+}
+
+// Neither an operator nor a kubelet writes anything but leases.
+Outcome Runner::HoldQuiet(Duration lasts) {
+  last_written_.clear();
+  ground_.Refresh();
+  uint64_t version = ground_.picture().version;
+  auto written = [&] { return !last_written_.empty() || ground_.picture().version != version; };
+  bool broken = Run(written, ground_.Scaled(lasts));
+  if (Outcome error = Violation()) return error;
+  if (!broken) return {};
+  return Error{"it was written: " + (last_written_.empty() ? "by a kubelet" : last_written_)};
 }
 
 // A settled world gives no actions: not to the operator that settled it and not to one that knows nothing.

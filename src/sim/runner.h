@@ -67,6 +67,7 @@ class Runner {
 
   Outcome Hold(const Statement& statement, const Expect& expect);
   Outcome HoldSettled(Duration within);
+  Outcome HoldQuiet(Duration lasts);
   Outcome EndSettled();
   Outcome RunTo(Duration time);
   // `until` null: just that long. The violation of an invariant ends it too.
@@ -107,6 +108,7 @@ class Runner {
   int64_t gang_starts_ = 0;
   std::map<std::string, int64_t> started_;  // by uid of the job: its last attempt that ran
   MonoTime last_write_{};
+  std::string last_written_;  // the last write of an operator, Events included: "patch gangs"
 };
 
 }  // namespace lockstep::sim

@@ -79,6 +79,7 @@ struct Delete {
   std::string kind;
   std::vector<std::string> names;
   std::optional<int64_t> grace_seconds;
+  std::string disruption;  // of a pod: the reason that its condition DisruptionTarget gives first
 };
 
 // `cordon node-1`, `taint node-1 k=v:NoSchedule`, `untaint node-1 k`, `label node-1 k=v`, `set node-1 gpu=3`

@@ -159,6 +159,8 @@ Result<Deed> ParseDelete(Words& words) {
     if (!grace_seconds.ok()) return In("grace", grace_seconds.error());
     deed.grace_seconds = *grace_seconds;
   }
+  deed.disruption = words.TakeOption("disruption").value_or("");
+  if (!deed.disruption.empty() && deed.kind != "pod") return Error{"disruption=: only pods are disrupted"};
   return Deed(std::move(deed));
 }
 

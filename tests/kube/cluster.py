@@ -34,13 +34,13 @@ class Refused(Exception):
         self.status = status
 
 
-def wait_until(what, fact, guard=HANG_GUARD, describe=lambda: ""):
+def wait_until(what, fact, guard=HANG_GUARD, describe=lambda: "", pause=0.05):
     """The first true value of `fact`."""
     end = time.monotonic() + guard
     while not (value := fact()):
         if time.monotonic() > end:
             raise AssertionError(f"never happened: {what} {describe()}")
-        time.sleep(0.05)
+        time.sleep(pause)
     return value
 
 
@@ -222,6 +222,12 @@ class Cluster:
 
 def plural(kind):
     return kind.lower() + "s"
+
+
+def holder(cluster):
+    """Identity of the operator that leads; its pid is in it, between underscores."""
+    lease = cluster.api.find("/apis/coordination.k8s.io/v1/namespaces/lockstep-system/leases/lockstep-operator")
+    return lease and lease["spec"].get("holderIdentity")
 
 
 def condition(job, kind):

@@ -7,10 +7,9 @@ import subprocess
 import time
 
 import yaml
-from cluster import CORE, JOBS, Cluster, is_true, pytorchjob, tfjob, wait_until
+from cluster import CORE, JOBS, Cluster, holder, is_true, pytorchjob, tfjob, wait_until
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/lockstep-system/leases/lockstep-operator"
 
 
 def apply_deploy(cluster):
@@ -39,11 +38,6 @@ def service_account_kubeconfig(cluster, name="lockstep-operator"):
     with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
         yaml.safe_dump(config, f)
     return path
-
-
-def holder(cluster):
-    lease = cluster.api.find(LEASE)
-    return lease and lease["spec"].get("holderIdentity")
 
 
 def run_job(cluster, name):

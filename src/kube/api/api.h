@@ -31,6 +31,9 @@ struct Request {
 
   PatchType patch = PatchType::kMerge;
   bool dry_run = false;
+  // Not put on the wire from this moment on: then the answer is that none came. A process that was stopped
+  // while its request waited for a connection must not send it when it goes on and no longer leads.
+  std::optional<MonoTime> not_after;
 
   // delete
   std::optional<int64_t> grace_seconds;

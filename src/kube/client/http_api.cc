@@ -173,6 +173,7 @@ void HttpApi::Send(Request request, Done done) {
   RequestLane::Call call;
   call.id = id;
   call.verb = request.verb;
+  call.not_after = request.not_after;
   call.http = BuildCall(request, options_.field_manager, options_.request_timeout);
   io_->Submit(std::move(call));
 }

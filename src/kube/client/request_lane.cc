@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/real_loop.h"
 #include "kube/client/retry.h"
 #include "kube/client/watch_stream.h"
 
@@ -25,6 +26,7 @@ struct RequestLane::Transfer {
   size_t max_body = 0;
   bool too_big = false;
   int sent = 0;  // times that curl put it on a connection
+  bool too_late = false;
 };
 
 RequestLane::RequestLane(CurlLoop& loop, Connector& connector, const HttpApiOptions& options, Answer answer)
@@ -110,15 +112,19 @@ size_t RequestLane::OnBody(char* data, size_t, size_t size, void* user) {
 }
 
 // curl sends a request a second time by itself when a kept-alive connection dies before the answer begins.
-// The server may have applied the first one, so a write is not sent again: its outcome is unknown.
+// The server may have applied the first one, so a write is not sent again: its outcome is unknown. Nor is
+// anything sent whose time has passed while it waited for its connection.
 int RequestLane::OnSending(void* user, char*, char*, int, int) {
   auto* transfer = static_cast<Transfer*>(user);
+  transfer->too_late = transfer->call.not_after && ReadClocks().mono >= *transfer->call.not_after;
+  if (transfer->too_late) return CURL_PREREQFUNC_ABORT;
   bool again = transfer->sent++ > 0;
   return again && !IsRead(transfer->call.verb) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 Status RequestLane::Judge(Transfer& transfer, CURLcode code) {
   std::string name = Named(transfer.call, connector_.server());
+  if (transfer.too_late) return NoAnswer(name + ": not sent: it would have been too late");
   if (code == CURLE_ABORTED_BY_CALLBACK)
     return NoAnswer(name + ": the connection was lost before the answer");
   if (transfer.too_big) {

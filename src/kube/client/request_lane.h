@@ -23,6 +23,7 @@ class RequestLane {
     uint64_t id = 0;
     Verb verb = Verb::kGet;
     HttpCall http;
+    std::optional<MonoTime> not_after;
     int tries = 0;
     bool token_renewed = false;
   };

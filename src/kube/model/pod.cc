@@ -164,10 +164,23 @@ bool IsSidecarName(const Doc& spec, std::string_view name) {
 }
 
 // Statuses are a report, not a wish: what can't be read in them is left out.
+std::string DisruptionOf(const Doc& status) {
+  const Doc* conditions = json::Key(&status, "conditions");
+  if (conditions == nullptr || !conditions->is_array()) return "";
+  for (const Doc& condition : *conditions) {
+    if (json::GetString(condition, "type") == "DisruptionTarget" &&
+        json::GetString(condition, "status") == "True") {
+      return json::GetString(condition, "reason", "Unknown");
+    }
+  }
+  return "";
+}
+
 void ParseStatus(const Doc& status, const Doc& spec, Pod& pod) {
   pod.phase = ParsePhase(json::GetString(status, "phase"));
   pod.reason = json::GetString(status, "reason");
   pod.message = json::GetString(status, "message");
+  pod.disruption = DisruptionOf(status);
   Result<WallTime> started = ParseTime(json::GetString(status, "startTime"));
   if (started) pod.started_at = *started;
   for (bool init : {true, false}) {

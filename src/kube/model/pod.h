@@ -66,6 +66,10 @@ struct Pod {
   std::string reason, message;             // of status
   std::vector<ContainerState> containers;  // empty until a kubelet reports
   std::optional<WallTime> started_at;      // status.startTime
+  // Why it was told to go through no fault of its own: the reason of its condition DisruptionTarget while that
+  // is True (EvictionByEvictionAPI, PreemptionByScheduler, DeletionByTaintManager, DeletionByPodGC,
+  // TerminationByKubelet). Source: k8s.io/api/core/v1, PodReasons.
+  std::string disruption;
 
   bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
 };
