@@ -182,6 +182,40 @@ TEST(Step, AFailedRankRestartsTheWholeGangAndIsCountedBeforeAnythingIsDeleted) {
   EXPECT_THAT(engine.Step(), Contains(Is(ActionKind::kDeletePod)));
 }
 
+TEST(Step, ADrainIsNotCountedEvenWhenThePodIsGoneBeforeItIsLookedAt) {
+  HandDriven engine;
+  engine.Nodes(2, 1);
+  engine.Job("a", 2);
+  engine.RunUntil(ActionKind::kDeletePod);
+  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
+  engine.RunUntil(ActionKind::kDeletePod);
+  ASSERT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
+
+  engine.Disrupt("a-worker-1", "EvictionByEvictionAPI");
+  EXPECT_THAT(engine.Step(), Not(Contains(Is(ActionKind::kWriteGang)))) << "it may be called off";
+  engine.Gone(kube::kPods, "a-worker-1");
+  std::vector<Action> actions = engine.Step();
+  auto record = std::ranges::find(actions, ActionKind::kWriteGang, &Action::kind);
+  ASSERT_NE(record, actions.end());
+  EXPECT_THAT(record->request.body, HasSubstr("\"phase\":\"Restarting\""));
+  EXPECT_THAT(record->request.body, Not(HasSubstr("\"policy\":1")));
+}
+
+TEST(Step, AKubeletThatEvictsForWhatThePodUsedIsCounted) {
+  HandDriven engine;
+  engine.Nodes(2, 1);
+  engine.Job("a", 2);
+  engine.RunUntil(ActionKind::kDeletePod);
+  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
+  engine.RunUntil(ActionKind::kDeletePod);
+  engine.Disrupt("a-worker-1", "TerminationByKubelet");
+  engine.Gone(kube::kPods, "a-worker-1");
+  std::vector<Action> actions = engine.Step();
+  auto record = std::ranges::find(actions, ActionKind::kWriteGang, &Action::kind);
+  ASSERT_NE(record, actions.end());
+  EXPECT_THAT(record->request.body, HasSubstr("\"policy\":1"));
+}
+
 TEST(Step, ALatePlacementWhoseSeatsAreTakenIsUndoneBeforeAnyPod) {
   HandDriven engine;
   engine.Nodes(1, 1);

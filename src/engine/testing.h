@@ -147,6 +147,14 @@ class HandDriven {
     See(kube::kPods, pod);
   }
 
+  // It is told that it will be deleted, by the reason of the condition DisruptionTarget.
+  void Disrupt(const std::string& name, const std::string& reason) {
+    json::Doc& pod = objects_.at("pods/default/" + name);
+    json::Doc condition = {{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", reason}};
+    pod["status"]["conditions"] = json::Doc::array({condition});
+    See(kube::kPods, pod);
+  }
+
  private:
   static json::Doc Role(const char* name, int replicas) {
     json::Doc container = {

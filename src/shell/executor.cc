@@ -31,6 +31,10 @@ Executor::~Executor() { *alive_ = false; }
 
 size_t Executor::queued() const { return lanes_[0].size() + lanes_[1].size() + lanes_[2].size(); }
 
+void Executor::DropQueued() {
+  for (auto& lane : lanes_) lane.clear();
+}
+
 void Executor::Run(std::vector<Action> actions) {
   for (Action& action : actions) lanes_[LaneOf(action.kind)].push_back(std::move(action));
   Pump();

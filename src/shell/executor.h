@@ -30,6 +30,8 @@ class Executor {
 
   size_t in_flight() const { return in_flight_; }
   size_t queued() const;
+  // What has not been sent will not be.
+  void DropQueued();
   // An action was kept back because the gate was shut. Nothing is sent from then on.
   bool shut() const { return shut_; }
 

@@ -5,6 +5,27 @@
 
 namespace lockstep::shell {
 
+namespace {
+
+constexpr const char* kSeenAnnotation = "lockstep.dev/seen";
+
+std::optional<LeaderGate::Seen> TakeSeen(json::Doc& lease) {
+  json::Doc& annotations = lease["metadata"]["annotations"];
+  if (!annotations.is_object() || !annotations.contains(kSeenAnnotation)) return std::nullopt;
+  json::Doc text = annotations[kSeenAnnotation];
+  annotations.erase(kSeenAnnotation);  // it is true for one who takes over now
+  Result<json::Doc> doc = text.is_string() ? json::Parse(text.get<std::string>()) : Result<json::Doc>(Error{});
+  if (!doc.ok() || !doc->is_object()) return std::nullopt;
+  LeaderGate::Seen seen;
+  for (const auto& [plural, version] : doc->items()) {
+    if (!version.is_number_unsigned()) return std::nullopt;
+    seen[plural] = version.get<uint64_t>();
+  }
+  return seen;
+}
+
+}  // namespace
+
 LeaderGate::LeaderGate(kube::Api& api, LeaderOptions options, Callbacks callbacks)
     : api_(api),
       options_(std::move(options)),
@@ -93,6 +114,8 @@ void LeaderGate::OnRead(const kube::Response& response) {
                                  static_cast<uint64_t>(options_.retry.count() / 4 + 1)));
     return Again(options_.retry - jitter);
   }
+  left_ = TakeSeen(*lease);
+  if (!holder_.empty()) left_.reset();  // it ran out instead
   (*lease)["spec"] = OurSpec(json::GetInt(*lease, "spec.leaseTransitions") + 1);
   Write(*lease, /*create=*/false);
 }
@@ -126,7 +149,8 @@ void LeaderGate::OnWritten(const kube::Response& response, MonoTime sent_at) {
   if (leading_ || api_.loop().now().mono >= valid_until_) return;
   leading_ = true;
   LogLine(LogLevel::kInfo, "leading", {{"identity", options_.identity}});
-  if (callbacks_.on_lead) callbacks_.on_lead();
+  std::optional<Seen> left = std::exchange(left_, std::nullopt);
+  if (callbacks_.on_lead) callbacks_.on_lead(left ? &*left : nullptr);
 }
 
 void LeaderGate::CheckStillLeading() {
@@ -138,7 +162,7 @@ void LeaderGate::CheckStillLeading() {
   if (callbacks_.on_lost) callbacks_.on_lost();
 }
 
-void LeaderGate::Release(std::function<void()> done) {
+void LeaderGate::Release(const Seen& seen, std::function<void()> done) {
   timer_.Stop();
   expiry_.Stop();
   released_ = true;
@@ -146,6 +170,9 @@ void LeaderGate::Release(std::function<void()> done) {
   leading_ = false;
   lease_["spec"]["holderIdentity"] = "";
   lease_["spec"]["leaseDurationSeconds"] = 1;
+  json::Doc text = json::Doc::object();
+  for (const auto& [plural, version] : seen) text[plural] = version;
+  if (!seen.empty()) lease_["metadata"]["annotations"][kSeenAnnotation] = json::Dump(text);
   kube::Request request = LeaseRequest(kube::Verb::kUpdate);
   request.body = json::Dump(lease_);
   api_.Send(std::move(request), [alive = alive_, done = std::move(done)](const kube::Response&) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,10 +30,16 @@ struct LeaderOptions {
 //   Standby ──free, write accepted──► Leading ──Release()──► Released
 //      ▲                                 │
 //      └──── not renewed in time ────────┘
+//
+// Who gives a lease up leaves in an annotation how far it had seen: a standby that has seen as much need not
+// list everything again.
 class LeaderGate {
  public:
+  // By plural, the highest resource version of an object.
+  using Seen = std::map<std::string, uint64_t>;
   struct Callbacks {
-    std::function<void()> on_lead;  // this process leads now
+    // This process leads now. `left`: by the one who gave the lease up; null when nobody did.
+    std::function<void(const Seen* left)> on_lead;
     std::function<void()> on_lost;  // and now no longer; may destroy what it guards, not the gate itself
   };
 
@@ -43,7 +50,7 @@ class LeaderGate {
 
   void Start();
   // Gives the lease up so that a standby need not wait for it; `done` when the server has answered.
-  void Release(std::function<void()> done);
+  void Release(const Seen& seen, std::function<void()> done);
 
   // Whether a write may be sent now. Asks the boot-time clock each time: a process that slept knows it.
   bool MayWrite() const { return MayWriteUntil().has_value(); }
@@ -78,6 +85,7 @@ class LeaderGate {
   std::string record_;      // resource version of the lease as last seen
   MonoTime record_seen_{};  // when it was first seen so
   json::Doc lease_;         // as last seen
+  std::optional<Seen> left_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -13,12 +13,17 @@ struct Replica {
   Replica(Loop& loop, apiserver::Server& server, const std::string& name) : api(loop, server) {
     LeaderOptions options;
     options.identity = name;
-    gate.emplace(api, options, LeaderGate::Callbacks{[this] { ++led; }, [this] { ++lost; }});
+    gate.emplace(api, options, LeaderGate::Callbacks{[this](const LeaderGate::Seen* l) {
+                                                               ++led;
+                                                               left = l == nullptr ? std::nullopt : std::optional(*l);
+                                                             },
+                                                             [this] { ++lost; }});
     gate->Start();
   }
   apiserver::MemoryApi api;
   std::optional<LeaderGate> gate;
   int led = 0, lost = 0;
+  std::optional<LeaderGate::Seen> left;
 };
 
 class LeaderGateTest : public testing::Test {
@@ -52,10 +57,24 @@ TEST_F(LeaderGateTest, AReleasedLeaseIsTakenWithinASecond) {
   Replica b(loop, server, "b");
   loop.RunFor(seconds(3));
   bool released = false;
-  a.gate->Release([&] { released = true; });
+  a.gate->Release({{"pods", 7}}, [&] { released = true; });
   EXPECT_FALSE(a.gate->MayWrite()) << "from this moment, answered or not";
   EXPECT_TRUE(loop.RunUntilTrue([&] { return b.gate->MayWrite(); }, seconds(1)));
   EXPECT_TRUE(released);
+  EXPECT_EQ(b.left, (LeaderGate::Seen{{"pods", 7}}));
+}
+
+TEST_F(LeaderGateTest, WhatALeaderLeftIsTrueForTheNextOneOnly) {
+  Replica a(loop, server, "a");
+  loop.RunFor(seconds(2));
+  auto b = std::make_unique<Replica>(loop, server, "b");
+  a.gate->Release({{"pods", 7}}, [] {});
+  loop.RunFor(seconds(3));
+  ASSERT_TRUE(b->left);
+  b.reset();  // killed
+  Replica c(loop, server, "c");
+  ASSERT_TRUE(loop.RunUntilTrue([&] { return c.gate->MayWrite(); }, seconds(5)));
+  EXPECT_FALSE(c.left);
 }
 
 TEST_F(LeaderGateTest, ALeaderThatCannotRenewStopsBeforeItsLeaseCanBeTaken) {

@@ -9,6 +9,16 @@ using cluster::Action;
 using cluster::ActionDone;
 using cluster::Observed;
 
+namespace {
+
+// How long a standby waits for its watches to show what the last leader saw before it lists instead.
+constexpr Duration kCatchUp = milliseconds(300);
+constexpr Duration kCatchUpStep = milliseconds(10);
+// How long a leader that ends waits for answers.
+constexpr Duration kLastAnswers = milliseconds(200);
+
+}  // namespace
+
 Operator::Operator(kube::Api& api, OperatorOptions options, Observer* observer)
     : api_(api),
       options_(std::move(options)),
@@ -23,9 +33,9 @@ Operator::~Operator() { *alive_ = false; }
 void Operator::Start() {
   pulse_.Start();
   MakeReflectors();
-  if (!options_.leader) return BecomeLeader();
+  if (!options_.leader) return Lead();
   gate_ = std::make_unique<LeaderGate>(
-      api_, *options_.leader, LeaderGate::Callbacks{[this] { BecomeLeader(); }, [this] { BecomeStandby(); }});
+      api_, *options_.leader, LeaderGate::Callbacks{[this](const auto* left) { BecomeLeader(left); }, [this] { BecomeStandby(); }});
   gate_->Start();
 }
 
@@ -101,19 +111,42 @@ std::string Operator::trouble() const {
   return "";
 }
 
-void Operator::BecomeLeader() {
-  // What a standby followed may be behind what the last leader wrote: begin with a fresh list of everything.
-  if (options_.leader) {
-    world_ = {};
-    world_.settings = options_.settings;
-    events_.clear();
-    MakeReflectors();
-  }
+void Operator::BecomeLeader(const LeaderGate::Seen* left) {
+  if (left == nullptr || !synced()) return LeadAfresh();
+  CatchUp(*left, api_.loop().now().mono + kCatchUp);
+}
+
+// Follows on until it has seen all that the last leader had seen.
+void Operator::CatchUp(const LeaderGate::Seen& left, MonoTime until) {
+  bool behind = std::any_of(reflectors_.begin(), reflectors_.end(), [&](const auto& reflector) {
+    auto seen = left.find(std::string(reflector->resource().plural));
+    return !Excused(*reflector) && (seen == left.end() || reflector->seen_until() < seen->second);
+  });
+  if (!behind) return Lead();
+  if (api_.loop().now().mono >= until) return LeadAfresh();
+  wake_.SetAfter(kCatchUpStep, [this, left, until] { CatchUp(left, until); });
+}
+
+// What a standby followed may be behind what the last leader wrote: begin with a fresh list of everything.
+void Operator::LeadAfresh() {
+  world_ = {};
+  world_.settings = options_.settings;
+  events_.clear();
+  MakeReflectors();
+  Lead();
+}
+
+void Operator::Lead() {
   executor_ = std::make_unique<Executor>(
       api_, [this] { return gate_ == nullptr ? std::optional(MonoTime::max()) : gate_->MayWriteUntil(); },
       [this](const Action& action, ActionDone done, Duration took) {
         observer_->OnAnswer(action, done.status, took);
         if (!done.status.ok()) LogFailure(action, done.status);
+        if (done.object != nullptr) {
+          uint64_t& newest = written_[std::string(action.request.resource->plural)];
+          std::string version = json::GetString(*done.object, "metadata.resourceVersion");
+          newest = std::max(newest, cluster::ParseVersion(version));
+        }
         AddEvent(std::move(done));
       },
       options_.width);
@@ -182,13 +215,34 @@ void Operator::StepNow() {
   executor_->Run(std::move(result.actions));
 }
 
+LeaderGate::Seen Operator::Seen() const {
+  LeaderGate::Seen seen = written_;
+  for (const auto& reflector : reflectors_) {
+    uint64_t& newest = seen[std::string(reflector->resource().plural)];
+    newest = std::max(newest, reflector->newest());
+  }
+  return seen;
+}
+
 void Operator::Stop(std::function<void()> done) {
   stopped_ = true;
-  leading_ = false;
   wake_.Stop();
+  if (gate_ == nullptr || !leading_) {
+    leading_ = false;
+    executor_.reset();
+    if (gate_ == nullptr) return done();
+    return gate_->Release({}, std::move(done));
+  }
+  leading_ = false;
+  executor_->DropQueued();
+  GiveUp(api_.loop().now().mono + kLastAnswers, std::move(done));
+}
+
+void Operator::GiveUp(MonoTime until, std::function<void()> done) {
+  if (executor_ != nullptr && executor_->in_flight() > 0 && api_.loop().now().mono < until)
+    return wake_.SetAfter(kCatchUpStep, [this, until, done] { GiveUp(until, done); });
   executor_.reset();
-  if (gate_ == nullptr) return done();
-  gate_->Release(std::move(done));
+  gate_->Release(Seen(), std::move(done));
 }
 
 }  // namespace lockstep::shell

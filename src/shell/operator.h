@@ -36,6 +36,7 @@ struct OperatorOptions {
 // acts. Everything runs on the Api's loop.
 //
 //   Standby (follows the World, decides nothing) ──lease──► Syncing (a fresh list of everything) ──► Leading
+//                                                    └─ given up: has seen what the last leader saw ──┘
 //
 // A leader that lost its lease drops everything and is a standby again.
 class Operator {
@@ -46,8 +47,8 @@ class Operator {
   Operator& operator=(const Operator&) = delete;
 
   void Start();
-  // Stops acting and gives the lease up; `done` when that is finished. Writes in flight stay as they are: the
-  // next leader repairs from what is.
+  // Stops acting, waits a little for the answers to what it has sent and gives the lease up; `done` when that
+  // is finished. Writes still in flight stay as they are: the next leader repairs from what is.
   void Stop(std::function<void()> done);
 
   bool synced() const;  // every kind was listed once
@@ -58,7 +59,12 @@ class Operator {
 
  private:
   void MakeReflectors();
-  void BecomeLeader();
+  void BecomeLeader(const LeaderGate::Seen* left);
+  void CatchUp(const LeaderGate::Seen& left, MonoTime until);
+  void LeadAfresh();
+  void Lead();
+  void GiveUp(MonoTime until, std::function<void()> done);
+  LeaderGate::Seen Seen() const;
   void BecomeStandby();
   void AddEvent(cluster::Event event);
   void ScheduleStep();
@@ -78,6 +84,7 @@ class Operator {
   std::unique_ptr<Executor> executor_;
   cluster::World world_;
   std::vector<cluster::Event> events_;
+  LeaderGate::Seen written_;  // versions that answers to our own writes have shown
   std::map<std::pair<cluster::ActionKind, int>, MonoTime> refusal_told_again_;
   Timer wake_;
   bool leading_ = false;

@@ -1,6 +1,7 @@
 #include "shell/reflector.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/hash.h"
 #include "base/log.h"
@@ -20,6 +21,8 @@ std::string Title(const kube::Resource& resource, const Reflector::Scope& scope)
   if (!scope.field_selector.empty()) title += "?" + scope.field_selector;
   return title;
 }
+
+uint64_t Number(const std::string& version) { return std::strtoull(version.c_str(), nullptr, 10); }
 
 }  // namespace
 
@@ -135,6 +138,7 @@ void Reflector::OnEvent(kube::WatchEventType type, std::string object) {
   auto doc = std::make_shared<json::Doc>(*std::move(parsed));
   std::string version = json::GetString(*doc, "metadata.resourceVersion");
   if (!version.empty()) resource_version_ = version;
+  if (type != kube::WatchEventType::kBookmark) newest_ = std::max(newest_, Number(version));
   switch (type) {
     case kube::WatchEventType::kBookmark:
       return;
@@ -149,6 +153,8 @@ void Reflector::OnEvent(kube::WatchEventType type, std::string object) {
     }
   }
 }
+
+uint64_t Reflector::seen_until() const { return Number(resource_version_); }
 
 bool Reflector::in_touch() const {
   if (watch_ == nullptr) return false;
@@ -226,6 +232,7 @@ bool Reflector::Deliver(json::DocPtr object, uint64_t seen) {
   }
   std::string key = kube::KeyOf(*object);
   std::string version = json::GetString(*object, "metadata.resourceVersion");
+  newest_ = std::max(newest_, Number(version));
   auto found = known_.find(key);
   if (found != known_.end()) {
     if (found->second.uid != uid) {

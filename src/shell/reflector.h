@@ -76,6 +76,10 @@ class Reflector final : public kube::WatchHandler {
   // The same for a person: what could not be read, and perhaps why.
   std::string trouble() const;
   const Counts& counts() const { return counts_; }
+  // The highest resource version of an object that was seen, its deletion included; and up to which version
+  // nothing is missing. Numbers, as every kube-apiserver gives them.
+  uint64_t newest() const { return newest_; }
+  uint64_t seen_until() const;
   size_t size() const { return known_.size(); }
 
   void OnEvent(kube::WatchEventType type, std::string object) override;
@@ -114,6 +118,7 @@ class Reflector final : public kube::WatchHandler {
   std::unordered_map<std::string, Known> known_;
   uint64_t list_number_ = 0;
   std::string resource_version_;  // of the last event, bookmark or list
+  uint64_t newest_ = 0;
   bool synced_ = false;
   MonoTime last_contact_{};
   MonoTime watch_began_{};

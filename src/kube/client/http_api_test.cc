@@ -247,6 +247,19 @@ TEST_F(HttpApiTest, AWriteWhoseAnswerIsLostIsUnknownAndSentOnce) {
   EXPECT_EQ(RequestCount(), 3u) << "on a kept connection";
 }
 
+TEST_F(HttpApiTest, ARequestWhoseTimeHasPassedIsNotSent) {
+  Serve([](const HttpRequest&, int) { return Json(201, kPod); });
+  Request create{.verb = Verb::kCreate, .resource = &kPods, .ns = "a", .body = "{}"};
+  create.not_after = loop_.now().mono;
+  Response late = Call(create);
+  EXPECT_TRUE(late.status.unknown());
+  EXPECT_THAT(late.status.message, HasSubstr("not sent"));
+  EXPECT_EQ(RequestCount(), 0u);
+  create.not_after = loop_.now().mono + kHang;
+  EXPECT_TRUE(Call(create).status.ok());
+  EXPECT_EQ(RequestCount(), 1u);
+}
+
 TEST_F(HttpApiTest, ASlowAnswerIsUnknownInTimeAndStopsNobodyElse) {
   Serve([](const HttpRequest& request, int) {
     HttpResponse response = Json(200, "{}");
