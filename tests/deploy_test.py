@@ -15,6 +15,14 @@ CLUSTER_RIGHTS = {
     ("", "nodes"): {"get", "list", "watch"},
     ("", "pods"): {"get", "list", "watch", "create", "delete"},
     ("", "services"): {"get", "list", "watch", "create", "update", "delete"},
+    ("", "resourcequotas"): {"get", "list", "watch"},
+    ("", "namespaces"): {"get", "list", "watch"},
+    ("", "limitranges"): {"get", "list", "watch"},
+    ("scheduling.k8s.io", "priorityclasses"): {"get", "list", "watch"},
+    ("node.k8s.io", "runtimeclasses"): {"get", "list", "watch"},
+    **{("admissionregistration.k8s.io", resource): {"get", "list", "watch"}
+       for kind in ("mutating", "validating")
+       for resource in (f"{kind}webhookconfigurations", f"{kind}admissionpolicies", f"{kind}admissionpolicybindings")},
     ("", "events"): {"create", "patch"},
     ("kubeflow.org", "pytorchjobs"): {"get", "list", "watch", "patch"},
     ("kubeflow.org", "pytorchjobs/status"): {"patch"},

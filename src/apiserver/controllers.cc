@@ -99,7 +99,10 @@ void Controllers::Note(const Store& store, const Change& change) {
                                       [&](const auto& ref) { return OwnerIsGone(store, *object, ref); });
     if (gone || NeedsFinishing(*object)) uids_.insert(object->uid);
   }
-  if (object->resource != &kube::kPods && object->resource != &kube::kResourceQuotas) return;
+  if (object->resource != &kube::kPods && object->resource != &kube::kServices &&
+      object->resource != &kube::kResourceQuotas) {
+    return;
+  }
   const auto& all = store.All(kube::kResourceQuotas);
   for (auto quota = all.lower_bound(object->ns + "/"); quota != all.end(); ++quota) {
     if (quota->second->ns != object->ns) break;

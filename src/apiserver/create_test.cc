@@ -285,6 +285,9 @@ TEST(Quota, APodTooManyIsForbiddenAndUsageIsShown) {
              {{"metadata", {{"name", "q"}}},
               {"spec", {{"hard", {{"pods", "2"}, {"requests.nvidia.com/gpu", "4"}}}}}});
   Doc pod = PodDoc("a");
+  EXPECT_THAT(api.Create(kube::kPods, pod).status.message,
+              HasSubstr("status unknown for quota: q, resources: pods"));
+  api.Settle();
   pod["spec"]["containers"][0]["resources"]["limits"] = {{"nvidia.com/gpu", "3"}};
   EXPECT_TRUE(api.Create(kube::kPods, pod).status.ok());
 
@@ -300,12 +303,15 @@ TEST(Quota, APodTooManyIsForbiddenAndUsageIsShown) {
             Doc({{"pods", "1"}, {"requests.nvidia.com/gpu", "3"}}));
 
   api.Patch(kube::kPods, "a", {{"status", {{"phase", "Succeeded"}}}}, "status");
+  EXPECT_EQ(api.Create(kube::kPods, pod).status.code, 403) << "the controller has not counted yet";
+  api.Settle();
   EXPECT_TRUE(api.Create(kube::kPods, pod).status.ok()) << "a terminal pod counts no more";
 }
 
 TEST(Quota, WhatIsLimitedMustBeAskedFor) {
   TestServer api;
   api.Create(kube::kResourceQuotas, {{"metadata", {{"name", "q"}}}, {"spec", {{"hard", {{"cpu", "2"}}}}}});
+  api.Settle();
   EXPECT_THAT(api.Create(kube::kPods, PodDoc("a")).status.message,
               HasSubstr("failed quota: q: must specify cpu"));
   api.ns = "elsewhere";

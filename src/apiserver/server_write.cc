@@ -149,6 +149,7 @@ Response Server::CreateObject(const Call& call, Doc object) {
   std::string key = call.resource.namespaced ? call.request.ns + "/" + name : name;
   if (store_.Find(call.resource, key)) return Refuse(AlreadyExists(call.resource, name));
   if (call.request.dry_run) return Answer(201, TextWithoutRevision(call.resource, std::move(object)));
+  for (Doc& quota : Quotas::Charged(store_, call.resource, object)) Put(kube::kResourceQuotas, std::move(quota));
   return Answer(201, Put(call.resource, std::move(object)).after->bytes);
 }
 
@@ -164,11 +165,12 @@ std::optional<Status> Server::AdmitCreate(const Call& call, Doc& object) {
   FillSystemFields(call.resource, object, NewUid(), call.now.wall);
   PrepareForCreate(call.resource, object, serial_);
   if (auto status = Validate(call, object, CheckCreate(call.resource, object))) return status;
-  if (&call.resource != &kube::kPods) return std::nullopt;
-  Result<kube::Pod> typed = kube::ParsePod(object);
-  if (!typed.ok())
-    return BadRequest("Pod in version \"v1\" cannot be handled as a Pod: " + typed.error().message);
-  return quotas_.Check(store_, object);
+  if (&call.resource == &kube::kPods) {
+    Result<kube::Pod> typed = kube::ParsePod(object);
+    if (!typed.ok())
+      return BadRequest("Pod in version \"v1\" cannot be handled as a Pod: " + typed.error().message);
+  }
+  return Quotas::Check(store_, call.resource, object);
 }
 
 std::optional<Status> Server::CheckNamespace(const Call& call, std::string_view name) const {

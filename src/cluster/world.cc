@@ -4,6 +4,7 @@
 
 #include "api/labels.h"
 #include "base/ascii.h"
+#include "base/hash.h"
 #include "jobs/pod.h"
 #include "jobs/status.h"
 #include "kube/api/resource.h"
@@ -41,14 +42,24 @@ bool MayBelong(const jobs::Framework& framework, const std::string& job, const k
   return owner == nullptr || (owner->kind == framework.resource().kind && owner->name == job);
 }
 
-void SetMembership(const kube::Pod& pod, PodRecord& record) {
+// A pod that was created for a job and whose labels no longer say so belongs to it without a role and of no
+// attempt: so it goes.
+void SetMembershipByOwner(const kube::Pod& pod, const json::Doc& object, PodRecord& record) {
+  const kube::OwnerRef* owner = pod.meta.controller();
+  const jobs::Framework* framework = owner == nullptr ? nullptr : FrameworkByKind(owner->kind);
+  if (framework != nullptr && jobs::IsStamped(object))
+    record.gang = GangKey(*framework, pod.meta.ns, owner->name);
+}
+
+void SetMembership(const kube::Pod& pod, const json::Doc& object, PodRecord& record) {
   const jobs::Framework* framework = FrameworkByOperator(pod.meta.label(api::kOperatorNameLabel));
   std::string job = pod.meta.label(api::kJobNameLabel);
   std::string role = pod.meta.label(api::kReplicaTypeLabel);
   int64_t index = ParseNumber(pod.meta.label(api::kReplicaIndexLabel), -1);
   int64_t attempt = ParseNumber(pod.meta.label(api::kAttemptLabel), 0);
-  if (framework == nullptr || job.empty() || role.empty() || index < 0 || attempt < 1) return;
-  if (!MayBelong(*framework, job, pod.meta.controller())) return;
+  bool whole = framework != nullptr && !job.empty() && !role.empty() && index >= 0 && attempt >= 1;
+  if (!whole || !MayBelong(*framework, job, pod.meta.controller()))
+    return SetMembershipByOwner(pod, object, record);
   record.gang = GangKey(*framework, pod.meta.ns, job);
   record.role = role;
   record.index = static_cast<int32_t>(index);
@@ -74,13 +85,13 @@ PodIdentityPtr IdentityOf(const World& world, const kube::Pod& pod, const PodRec
   std::string name = owner == nullptr ? pod.meta.name : owner->name;
   if (!record.gang.empty()) {
     std::erase_if(labels, [](const auto& label) { return IsPerPodLabel(label.first); });
-    name = pod.meta.label(api::kJobNameLabel);
+    name = record.gang.substr(record.gang.rfind('/') + 1);
   }
   return world.nodes.residents().Shared(
       MakeIdentity(pod.meta.ns, std::move(labels), pod.need.rules, std::move(name)));
 }
 
-PodPtr MakeRecord(World& world, const kube::Pod& pod) {
+PodPtr MakeRecord(World& world, const kube::Pod& pod, const json::Doc& object) {
   auto record = std::make_shared<PodRecord>();
   record->ns = pod.meta.ns;
   record->name = pod.meta.name;
@@ -98,10 +109,15 @@ PodPtr MakeRecord(World& world, const kube::Pod& pod) {
   record->disrupted = !pod.disruption.empty() && pod.disruption != "TerminationByKubelet";
   record->holds = kube::HoldsResources(pod);
   record->ended = kube::AllContainersEnded(pod);
+  kube::QuotaCharge charge = kube::ChargeOf(object, pod.need.requests);
+  if (pod.terminal()) charge = kube::EndedCharge(std::move(charge));
+  record->charge = world.quotas.Shared(pod.meta.ns, std::move(charge));
+  if (pod.meta.deleted_at)
+    record->charged_until = *pod.meta.deleted_at + seconds(pod.meta.grace_seconds.value_or(0));
   record->reason = pod.reason;
   record->message = pod.message;
   SetContainers(pod, *record);
-  SetMembership(pod, *record);
+  SetMembership(pod, object, *record);
   if (record->holds && !record->node.empty()) record->who = IdentityOf(world, pod, *record);
   return record;
 }
@@ -122,6 +138,11 @@ void DropPod(World& world, const std::string& key) {
   if (found == nullptr) return;
   PodPtr old = *found;
   CountForeign(world, *old, /*present=*/false);
+  if (old->charged_until) {
+    world.quotas.DischargeUntil(old->ns, *old->charged_until, old->charge);
+  } else {
+    world.quotas.Discharge(old->ns, old->charge, 1);
+  }
   if (!old->gang.empty()) {
     GangState& gang = *world.gangs.Edit(old->gang);
     gang.pods.erase(old->name);
@@ -129,6 +150,13 @@ void DropPod(World& world, const std::string& key) {
     world.Touch(old->gang);
   }
   world.pods.erase(key);
+}
+
+GangState& GangOfPod(World& world, const PodRecord& pod) {
+  std::string kind = pod.gang.substr(0, pod.gang.find('/'));
+  auto framework =
+      std::ranges::find_if(jobs::AllFrameworks(), [&](const auto* f) { return f->resource().plural == kind; });
+  return world.GangAt(**framework, pod.ns, pod.gang.substr(pod.gang.rfind('/') + 1));
 }
 
 void TakeInPod(World& world, const Observed& observed) {
@@ -145,12 +173,16 @@ void TakeInPod(World& world, const Observed& observed) {
   DropPod(world, key);
   if (!pod.ok())
     return;  // counted by the shell; a pod the API server accepted but we can't read holds nothing
-  PodPtr record = MakeRecord(world, *pod);
+  PodPtr record = MakeRecord(world, *pod, *observed.object);
   world.pods.Put(key, record);
   CountForeign(world, *record, /*present=*/true);
+  if (record->charged_until) {
+    world.quotas.ChargeUntil(record->ns, *record->charged_until, record->charge);
+  } else {
+    world.quotas.Charge(record->ns, record->charge, 1);
+  }
   if (record->gang.empty()) return;
-  const jobs::Framework* framework = FrameworkByOperator(pod->meta.label(api::kOperatorNameLabel));
-  GangState& gang = world.GangAt(*framework, record->ns, pod->meta.label(api::kJobNameLabel));
+  GangState& gang = GangOfPod(world, *record);
   gang.pods.emplace(record->name, record);
   world.Touch(gang.key);
 }
@@ -191,7 +223,7 @@ void TakeInService(World& world, const Observed& observed) {
   kube::Meta meta = kube::ParseMeta(*observed.object);
   std::string object = "services/" + meta.key();
   if (GangState* before = CountedBy(world, object)) {  // found gone by a list it carries no labels
-    before->services.erase(meta.name);
+    if (before->services.erase(meta.name) > 0) world.quotas.Discharge(meta.ns, ServiceCharge(), 1);
     world.counted_by.erase(object);
     world.Touch(before->key);
   }
@@ -201,6 +233,7 @@ void TakeInService(World& world, const Observed& observed) {
   if (observed.gone || framework == nullptr || job.empty() || !MayBelong(*framework, job, owner)) return;
   GangState& gang = world.GangAt(*framework, meta.ns, job);
   gang.services[meta.name] = owner == nullptr ? "" : owner->uid;
+  world.quotas.Charge(meta.ns, ServiceCharge(), 1);
   world.counted_by.Put(object, gang.key);
   world.Touch(gang.key);
 }
@@ -358,20 +391,53 @@ GangState& World::GangAt(const jobs::Framework& framework, const std::string& ns
   return gang;
 }
 
+const QuotaChargePtr& ServiceCharge() {
+  static const QuotaChargePtr charge = std::make_shared<const kube::QuotaCharge>(kube::ServiceCharge());
+  return charge;
+}
+
+void World::TouchAll(const std::string& ns) {
+  for (const auto& [key, gang] : gangs) {
+    if (ns.empty() || gang.ns == ns) Touch(key);
+  }
+}
+
 void TakeIn(World& world, const Observed& observed) {
   if (observed.object == nullptr || !observed.object->is_object()) return;
   const kube::Resource* resource = observed.resource;
   if (resource == &kube::kPods) return TakeInPod(world, observed);
   if (resource == &kube::kServices) return TakeInService(world, observed);
   if (resource == &kube::kGangs) return TakeInGang(world, observed);
-  if (resource == &kube::kNodes) {
-    return TakeInNode(world, observed);
-  }
+  if (resource == &kube::kNodes) return TakeInNode(world, observed);
+  if (resource == &kube::kResourceQuotas) return TakeInQuota(world, observed);
+  if (TakeInAdmission(world, observed)) return;
   if (const jobs::Framework* framework = jobs::FrameworkOf(*resource)) TakeInJob(world, *framework, observed);
 }
 
+namespace {
+
+// `missing`: by role, how many seats have no pod yet.
+void RefreshPromised(World& world, GangState& gang, const std::vector<int64_t>& missing) {
+  std::vector<QuotaAsk> now;
+  for (size_t role = 0; role < missing.size(); ++role) {
+    if (missing[role] > 0 && gang.roles[role].charge != nullptr)
+      now.push_back({gang.roles[role].charge, missing[role]});
+  }
+  if (gang.has_seats()) {
+    int64_t services = gang.job->job()->pods() - static_cast<int64_t>(gang.services.size());
+    if (services > 0) now.push_back({ServiceCharge(), services});
+  }
+  if (now == gang.promised) return;
+  for (const QuotaAsk& ask : gang.promised) world.quotas.Discharge(gang.ns, ask.charge, ask.count);
+  for (const QuotaAsk& ask : now) world.quotas.Charge(gang.ns, ask.charge, ask.count);
+  gang.promised = std::move(now);
+}
+
+}  // namespace
+
 void RefreshHeld(World& world, GangState& gang) {
   std::vector<Hold> now;
+  std::vector<int64_t> missing(gang.roles.size(), 0);
   std::set<std::pair<std::string, int32_t>> seated;  // (role label, index) with a pod of this attempt
   const api::GangStatus& status = gang.status();
   for (const auto& [name, pod] : gang.pods) {
@@ -387,13 +453,15 @@ void RefreshHeld(World& world, GangState& gang) {
           std::string label = AsciiLower(range.role);
           for (int32_t i = range.first; i <= range.last; ++i) {
             bool done = gang.succeeded.contains(label + "/" + std::to_string(i));
-            if (!done && !seated.contains({label, i}))
-              now.push_back({seats.node, gang.roles[role].pod_class, gang.roles[role].who, false});
+            if (done || seated.contains({label, i})) continue;
+            now.push_back({seats.node, gang.roles[role].pod_class, gang.roles[role].who, false});
+            ++missing[role];
           }
         }
       }
     }
   }
+  RefreshPromised(world, gang, missing);
   std::sort(now.begin(), now.end());
   if (now == gang.held) return;
   for (const Hold& hold : gang.held)
@@ -414,11 +482,15 @@ void RefreshQueue(World& world, GangState& gang) {
   }
   Waiting::Kind kind;
   const jobs::Job& job = *gang.job->job();
+  bool limited = world.quotas.any(gang.ns);
   for (size_t i = 0; i < gang.roles.size(); ++i) {
     const RoleState& role = gang.roles[i];
     // Where a gang has rules about other pods, alike are only those that have the same, and the same labels.
     bool by_identity = !role.need.rules.empty() && role.who != nullptr;
-    kind.push_back({role.pod_class, job.roles[i].replicas, by_identity ? role.who->hash : 0});
+    uint64_t identity = by_identity ? role.who->hash : 0;
+    // Where there are quotas, those of one namespace that are charged for the same.
+    if (limited && role.charge != nullptr) identity = kube::Hash(*role.charge, StableHash(gang.ns, identity));
+    kind.push_back({role.pod_class, job.roles[i].replicas, identity});
   }
   // The aged are in the order in which they began to wait, the young in the order in which they were queued.
   WallTime since = gang.aged ? *gang.waiting_since() : *gang.queued_at();

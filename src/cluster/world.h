@@ -10,7 +10,9 @@
 #include "api/gang.h"
 #include "base/time.h"
 #include "cluster/action.h"
+#include "cluster/admission.h"
 #include "cluster/nodes.h"
+#include "cluster/quotas.h"
 #include "cluster/shared_map.h"
 #include "cluster/waiting.h"
 #include "jobs/framework.h"
@@ -36,8 +38,10 @@ struct PodRecord {
   int32_t container_restarts = 0;    // of all containers, in place
   std::string reason, message;       // of the pod's status
   std::string waiting;               // reason of a main container that waits: ImagePullBackOff, ...
+  QuotaChargePtr charge;             // in the quotas of its namespace
+  std::optional<WallTime> charged_until;  // while it is being deleted
 
-  // Membership by labels; role "" for a pod that is no gang's.
+  // Membership by labels. Without a role: of no gang, or of one whose labels somebody took away.
   std::string gang;  // key of the GangState
   std::string role;  // lower case, as in the label
   int32_t index = -1;
@@ -62,7 +66,15 @@ struct TemplateCheck {
   std::optional<kube::PodNeed> need;  // as admission left the pod
   int32_t priority = 0;               // the same
   kube::Labels labels;                // the same
+  QuotaChargePtr charge;              // the same
   std::optional<kube::Status> refusal;
+  // No room for one pod in a quota of its namespace: says nothing of the template.
+  std::optional<kube::Status> quota_refusal;
+  // Of the admission that was asked last, and of the one that the answer is of: when they differ from the
+  // present one it is asked again (AdmissionVersions).
+  uint64_t asked_of = 0, answer_of = 0;
+  MonoTime asked_at{};
+  std::string asker;  // the gang that asked last
   MonoTime valid_until{};  // asked again after this
   int32_t failures = 0;
 };
@@ -81,6 +93,7 @@ struct RoleState {
   kube::PodNeed need;
   int32_t priority = 0;   // spec.priority of its pods
   PodIdentityPtr who;     // what its pods are to other pods
+  QuotaChargePtr charge;  // what each of its pods is charged for in quotas
   std::string check_key;  // of World::checks
   bool checked = false;   // `need` is what admission left, not only what the user wrote
 };
@@ -109,6 +122,8 @@ struct GangState {
   bool aged = false;
   // Derived: what this gang's seats and pods hold, as told to Nodes.
   std::vector<Hold> held;
+  // Derived: what it has seats for and has still to create, as told to Quotas.
+  std::vector<QuotaAsk> promised;
 
   // Memory: lost with the process; what that costs stands beside each.
   std::set<std::string> created;    // pods of the current attempt that existed; a second create of a pod
@@ -120,6 +135,7 @@ struct GangState {
   std::map<std::string, int32_t> failures;   // per touched key, in a row
   std::string create_error;                  // the last refusal of a pod's or a service's create
   std::string create_refused;                // ... if it is permanent, by its reason's code: undo the attempt
+  bool quota_refused = false;                // a create, for want of quota; a longer wait for its room
   std::string record_error;                  // why there is no Gang to write to: refused, or unreadable
   std::optional<MonoTime> last_progress;     // of any member while starting; a longer start timeout
   std::optional<MonoTime> status_written;    // of the job; an earlier write
@@ -166,7 +182,9 @@ struct World {
   // known, so nothing is started, judged or removed.
   std::set<const jobs::Framework*> missing_kinds;
   SharedMap<std::string, GangState> gangs;  // by GangState::key
-  SharedSet<std::string> holding;           // the gangs with something in `held`
+  Quotas quotas;
+  AdmissionVersions admission;
+  SharedSet<std::string> holding;  // the gangs with something in `held`
   // "services/ns/name" and "gangs/ns/name" to the key of the gang that counts the object.
   SharedMap<std::string, std::string> counted_by;
 
@@ -186,8 +204,8 @@ struct World {
   Waiting waiting;
   // The gang that others wait for although they would fit, as of the last step: aged, or restarting. Or "".
   std::string goes_first;
-  // Where the last step stopped explaining; the state of nodes that the last whole pass over the queue, and
-  // the one under way, began with.
+  // Where the last step stopped explaining; the state of the cluster that the last whole pass over the queue,
+  // and the one under way, began with.
   QueueKey explained_up_to;
   uint64_t explained_generation = 0, explaining_generation = 0;
 
@@ -198,15 +216,22 @@ struct World {
 
   GangState& GangAt(const jobs::Framework& framework, const std::string& ns, const std::string& job_name);
   void Touch(const std::string& gang) { dirty.insert(gang); }
+  // All gangs of a namespace, or of every one ("").
+  void TouchAll(const std::string& ns);
+  // Changes with all that a gang's chances hang on: nodes and what is on them, quotas.
+  uint64_t Generation() const { return nodes.generation() + quotas.generation(); }
   void WakeAt(MonoTime when, const std::string& gang) { wakes.insert({when, gang}); }
   bool InFlight(const std::string& touches) const { return in_flight.contains(touches); }
 };
+
+// What one service of a gang is charged for.
+const QuotaChargePtr& ServiceCharge();
 
 // Takes one object into the World: parses it, moves counts and memberships, touches the gangs it concerns. An
 // object older than the one already known is ignored (a watch can be behind the answers to our own writes).
 void TakeIn(World& world, const Observed& observed);
 
-// Brings `held` of a gang up to date with its seats and pods.
+// Brings `held` and `promised` of a gang up to date with its seats and pods.
 void RefreshHeld(World& world, GangState& gang);
 // Puts the gang into or out of the queue.
 void RefreshQueue(World& world, GangState& gang);

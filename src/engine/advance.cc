@@ -6,6 +6,7 @@
 #include "engine/limits.h"
 #include "engine/roles.h"
 #include "engine/seats.h"
+#include "explain/reason.h"
 
 namespace lockstep::engine {
 
@@ -186,6 +187,17 @@ bool Overcommitted(const Draft& draft, const GangState& gang) {
   return false;
 }
 
+// Somebody else took what the quota had. Nothing while the refusal may come of the API server's own count, which
+// is late: then the create is tried again.
+std::optional<cluster::QuotaLack> QuotaTaken(Draft& draft, const GangState& gang) {
+  if (!gang.quota_refused || !draft.world.quotas.any(gang.ns)) return {};
+  // Pods that this step has seen are no longer promised.
+  for (auto& [key, other] : draft.world.gangs) {
+    if (other.ns == gang.ns) cluster::RefreshHeld(draft.world, other);
+  }
+  return draft.world.quotas.Overdrawn(gang.ns, AsksOf(gang), draft.now.wall);
+}
+
 // Placing and Starting end: with Running, or by giving the seats back. True if an end came.
 bool EndStart(Draft& draft, GangState& gang, const Members& members) {
   WallTime since = gang.status().phase_since.value_or(draft.now.wall);
@@ -193,6 +205,10 @@ bool EndStart(Draft& draft, GangState& gang, const Members& members) {
     bool taken = gang.create_refused == "NameTaken";
     Undo(draft, gang,
          {gang.create_refused, (taken ? "" : "the API server refused a pod: ") + gang.create_error});
+    return true;
+  }
+  if (std::optional<cluster::QuotaLack> lack = QuotaTaken(draft, gang)) {
+    Undo(draft, gang, {"QuotaExceeded", explain::ExplainQuota(*lack).message + "; " + gang.create_error});
     return true;
   }
   bool all_exist = members.existing == members.wanted;

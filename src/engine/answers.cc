@@ -78,9 +78,15 @@ void AfterGangRead(Draft& draft, GangState& gang, const Action& action, const Ac
   }
 }
 
+// Source: k8s.io/apiserver/pkg/admission/plugin/webhook/errors NewDryRunUnsupportedErr.
+bool RefusesDryRuns(const kube::Status& status) {
+  return status.code == 400 && status.message.find("does not support dry run") != std::string::npos;
+}
+
 void AfterCheck(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
   TemplateCheck& check = draft.world.checks[action.touches];
   check.in_flight = false;
+  check.quota_refusal.reset();
   if (done.status.ok() && done.object != nullptr) {
     Result<kube::PodNeed> need = kube::ParsePodNeed(*done.object);
     check.refusal.reset();
@@ -91,9 +97,24 @@ void AfterCheck(Draft& draft, GangState& gang, const Action& action, const Actio
       int64_t priority = json::GetInt(*done.object, "spec.priority");
       check.priority = static_cast<int32_t>(std::clamp<int64_t>(priority, INT32_MIN, INT32_MAX));
       check.labels = kube::ParseMeta(*done.object).labels;
+      check.charge = draft.world.quotas.Shared(gang.ns, kube::ChargeOf(*done.object, need->requests));
+      check.answer_of = check.asked_of;
     } else {
       check.refusal = kube::ErrorStatus(422, "Invalid", need.error().message);
     }
+  } else if (done.status.exceeds_quota()) {
+    // Nothing is wrong with the template; what is known of it stays so.
+    check.refusal.reset();
+    check.quota_refusal = done.status;
+    ++check.failures;
+    check.valid_until =
+        draft.now.mono + Backoff(kRefusalValid, kLongestAttemptBackoff, check.failures, action.touches);
+  } else if (RefusesDryRuns(done.status)) {
+    // It will say no more until the webhook is another: what the user wrote is all that can be known.
+    check.refusal.reset();
+    check.need.reset();
+    check.failures = kUnansweredChecks;
+    check.valid_until = draft.now.mono + kCheckValid;
   } else if (done.status.transient() || done.status.unknown()) {
     // Webhooks that cannot serve a dry run mean "unknown", not "refused".
     ++check.failures;
@@ -121,7 +142,11 @@ void AfterPodCreate(Draft& draft, GangState& gang, const Action& action, const A
   }
   if (done.status.already_exists()) return RetryLater(draft, gang, action.touches);
   gang.create_error = done.status.message;
-  if (Final(done.status)) gang.create_refused = "PodsRefused";
+  if (done.status.exceeds_quota()) {
+    gang.quota_refused = true;  // the quota may be counted late: EndStart decides
+  } else if (Final(done.status)) {
+    gang.create_refused = "PodsRefused";
+  }
   RetryLater(draft, gang, action.touches, done.status.retry_after);
 }
 
@@ -153,6 +178,8 @@ void AfterServiceCreate(Draft& draft, GangState& gang, const Action& action, con
     gang.create_error = "a Service " + name + " exists and is not this job's";
     gang.create_refused = "NameTaken";
     draft.Record(gang, "Warning", "NameTaken", gang.create_error);
+  } else if (done.status.exceeds_quota()) {
+    gang.quota_refused = true;
   } else if (Final(done.status) && !done.status.already_exists()) {
     gang.create_refused = "PodsRefused";
   }

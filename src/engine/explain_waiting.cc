@@ -90,6 +90,11 @@ class Reasons {
   std::map<std::vector<int64_t>, api::GangReason> known_;
 };
 
+// It waits for a person, not for others to end.
+bool IsForGood(const api::GangReason& reason) {
+  return reason.code == "Impossible" || reason.code == "QuotaTooSmall";
+}
+
 void Explain(Draft& draft, GangState& gang, const api::GangReason& reason) {
   const api::GangReason& written = gang.status().reason;
   bool new_code = reason.code != written.code;
@@ -102,7 +107,7 @@ void Explain(Draft& draft, GangState& gang, const api::GangReason& reason) {
     if (!draft.WriteGang(gang, std::move(next))) return;
     gang.reason_written = draft.now.mono;
     if (new_code)
-      draft.Record(gang, reason.code == "Impossible" ? "Warning" : "Normal", reason.code, reason.message);
+      draft.Record(gang, IsForGood(reason) ? "Warning" : "Normal", reason.code, reason.message);
   } else if (reason != written) {
     draft.world.WakeAt(*gang.reason_written + kReasonInterval, gang.key);
   }
@@ -117,7 +122,7 @@ void Explain(Draft& draft, GangState& gang, const api::GangReason& reason) {
 }  // namespace
 
 bool MoreToExplain(const World& world) {
-  return !world.waiting.empty() && world.explained_generation != world.nodes.generation();
+  return !world.waiting.empty() && world.explained_generation != world.Generation();
 }
 
 void ExplainWaiting(Draft& draft) {
@@ -139,7 +144,7 @@ void ExplainWaiting(Draft& draft) {
     if (next == world.waiting.all().end()) {
       next = world.waiting.all().begin();
       world.explained_generation = world.explaining_generation;  // one whole pass is done
-      world.explaining_generation = world.nodes.generation();
+      world.explaining_generation = world.Generation();
     }
     world.explained_up_to = *next;
     explain(*world.gangs.Edit(next->gang));

@@ -69,6 +69,10 @@ bool RemoveStalePods(Draft& draft, GangState& gang) {
     bool current = gang.has_seats() && pod->attempt == gang.status().attempt;
     if (current) continue;
     none_left = false;
+    if (pod->role.empty() && !pod->deleting) {
+      draft.Record(gang, "Warning", "LabelsLost",
+                   "pod " + name + " has lost the labels by which it belongs to its job, and is deleted");
+    }
     if (pod->attempt > gang.status().attempt && !gang.gang_read) {
       // Our copy of the Gang may be the one that is behind: read before anything is deleted.
       draft.ReadGang(gang);

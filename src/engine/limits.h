@@ -24,6 +24,8 @@ inline constexpr Duration kLongestBar = minutes(10);
 inline constexpr Duration kFirstRetry = milliseconds(100);
 inline constexpr Duration kLongestRetry = seconds(5);
 
+// A template that a full quota kept from being checked is asked about again at most this often.
+inline constexpr Duration kQuotaAskedAgain = seconds(1);
 // How long the dry run of a template is believed.
 inline constexpr Duration kCheckValid = minutes(5);
 inline constexpr Duration kRefusalValid = seconds(10);

@@ -2,6 +2,7 @@
 
 #include "engine/limits.h"
 #include "engine/roles.h"
+#include "explain/reason.h"
 #include "gang/place.h"
 #include "gang/related.h"
 
@@ -47,6 +48,7 @@ void WritePlacement(Draft& draft, GangState& gang, const gang::Placement& placem
   gang.succeeded.clear();
   gang.create_error.clear();
   gang.create_refused.clear();
+  gang.quota_refused = false;
   gang.last_progress.reset();
   gang.gang_read = false;
   if (draft.WriteGang(gang, std::move(next))) draft.Record(gang, "Normal", "Placed", message);
@@ -99,6 +101,10 @@ std::optional<api::GangReason> HeldBack(const World& world, const GangState& gan
     }
     return api::GangReason{"Checking", "its pods are being checked by a dry run"};
   }
+  if (std::optional<cluster::QuotaLack> lack = QuotaLackOf(world, gang, now))
+    return explain::ExplainQuota(*lack);
+  if (const kube::Status* refusal = QuotaRefusal(world, gang))
+    return api::GangReason{"QuotaExceeded", "the API server refuses its pods: " + refusal->message};
   return {};
 }
 
@@ -121,15 +127,29 @@ enum class Outcome {
 };
 
 // A restart keeps its turn while its old pods end, but not for ever behind one that never does.
-bool KeepsItsTurn(const GangState& gang, Now now) {
-  return gang.aged ||
-         (IsRestarting(gang) && now.wall < gang.status().phase_since.value_or(now.wall) + kTurnKept);
+bool RestartKeepsItsTurn(const GangState& gang, Now now) {
+  return IsRestarting(gang) && now.wall < gang.status().phase_since.value_or(now.wall) + kTurnKept;
+}
+
+bool KeepsItsTurn(const GangState& gang, Now now) { return gang.aged || RestartKeepsItsTurn(gang, now); }
+
+// Whoever its own quota holds is in nobody's way, however long it has waited. A restart keeps its turn while
+// its old pods, or the quota controller's count of them, still fill the quota.
+std::optional<Outcome> HeldByQuota(Draft& draft, const GangState& gang) {
+  World& world = draft.world;
+  std::optional<cluster::QuotaLack> lack = QuotaLackOf(world, gang, draft.now);
+  if (!lack && QuotaRefusal(world, gang) == nullptr) return {};
+  if (std::optional<WallTime> release = world.quotas.NextRelease(gang.ns, draft.now.wall))
+    draft.WakeAt(*release + milliseconds(1), gang);
+  if (lack && lack->never) return Outcome::kNoSeats;
+  return RestartKeepsItsTurn(gang, draft.now) ? Outcome::kFirst : Outcome::kNoSeats;
 }
 
 Outcome TryToPlace(Draft& draft, GangState& gang) {
   World& world = draft.world;
   Turn turn = TurnOf(world, gang, draft.now);
   if (turn == Turn::kPasses) return Outcome::kNext;
+  if (std::optional<Outcome> held = HeldByQuota(draft, gang)) return *held;
   gang::Need need = NeedOf(gang);
   std::vector<cluster::NodeId> barred = BarredNow(world, gang, draft.now);
   if (!gang::Fits(world.nodes, need, barred)) {

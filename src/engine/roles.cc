@@ -53,15 +53,28 @@ std::string PinnedTo(const jobs::Job& job, size_t role) {
   return json::GetString(*job.roles[role].pod_template, "spec.nodeName");
 }
 
+// The quota that kept a template from being checked may have room by now; asked again soon, not at every change.
+bool QuotaHasRoomAgain(Draft& draft, const GangState& gang, const TemplateCheck& check) {
+  if (!check.quota_refusal || QuotaLackOf(draft.world, gang, draft.now)) return false;
+  MonoTime due = check.asked_at + kQuotaAskedAgain;
+  if (draft.now.mono < due) draft.world.WakeAt(due, gang.key);
+  return draft.now.mono >= due;
+}
+
 void Check(Draft& draft, GangState& gang, const jobs::Job& job, size_t role) {
   TemplateCheck& check = draft.world.checks[gang.roles[role].check_key];
-  if (check.in_flight || draft.now.mono < check.valid_until) return;
+  uint64_t admission = draft.world.admission.Of(gang.ns);
+  bool changed = check.asked_of != admission || QuotaHasRoomAgain(draft, gang, check);
+  if (check.in_flight || (!changed && draft.now.mono < check.valid_until)) return;
   kube::Request request;
   request.verb = kube::Verb::kCreate;
   request.resource = &kube::kPods;
   request.ns = gang.ns;
   request.dry_run = true;
   request.body = json::Dump(DryRunPod(draft.world.nodes, job, role));
+  check.asked_of = admission;
+  check.asked_at = draft.now.mono;
+  check.asker = gang.key;
   check.in_flight =
       draft.Emit(cluster::ActionKind::kCheckTemplate, gang, gang.roles[role].check_key, std::move(request));
 }
@@ -77,9 +90,12 @@ void AdoptCheck(Draft& draft, GangState& gang, const jobs::Job& job, size_t inde
     if (found == draft.world.checks.end()) return;
   }
   const TemplateCheck& check = found->second;
-  role.checked = check.need.has_value() || (!check.refusal && check.failures >= kUnansweredChecks);
+  bool answered = check.need.has_value() && check.answer_of == draft.world.admission.Of(gang.ns);
+  bool unanswered = !check.refusal && check.failures >= kUnansweredChecks;
+  role.checked = answered || unanswered || check.quota_refusal.has_value();
   if (!check.need) return;
   role.priority = check.priority;
+  role.charge = check.charge;
   kube::PodNeed need = *check.need;
   need.nodes.node = role.need.nodes.node;
   RefusePerPodRules(need);
@@ -112,6 +128,7 @@ void DeriveRoles(Draft& draft, GangState& gang) {
       RefusePerPodRules(state.need);
       state.pod_class = draft.world.nodes.Class(state.need);
       state.who = IdentityOf(gang, state.need, kube::ParseMeta(pod).labels);
+      state.charge = draft.world.quotas.Shared(gang.ns, kube::ChargeOf(pod));
       state.check_key = CheckKey(gang, job, role, HasRules(state.need));
     }
   }
@@ -139,6 +156,30 @@ const kube::Status* RefusedTemplate(const cluster::World& world, const GangState
     if (found != world.checks.end() && found->second.refusal) return &*found->second.refusal;
   }
   return nullptr;
+}
+
+const kube::Status* QuotaRefusal(const cluster::World& world, const GangState& gang) {
+  for (const RoleState& role : gang.roles) {
+    auto found = world.checks.find(role.check_key);
+    if (found != world.checks.end() && found->second.quota_refusal) return &*found->second.quota_refusal;
+  }
+  return nullptr;
+}
+
+std::vector<cluster::QuotaAsk> AsksOf(const GangState& gang) {
+  std::vector<cluster::QuotaAsk> asks;
+  const jobs::Job& job = *gang.job->job();
+  for (size_t role = 0; role < gang.roles.size(); ++role) {
+    if (gang.roles[role].charge != nullptr) asks.push_back({gang.roles[role].charge, job.roles[role].replicas});
+  }
+  int64_t services = job.pods() - static_cast<int64_t>(gang.services.size());
+  if (services > 0) asks.push_back({cluster::ServiceCharge(), services});
+  return asks;
+}
+
+std::optional<cluster::QuotaLack> QuotaLackOf(const cluster::World& world, const GangState& gang, Now now) {
+  if (!world.quotas.any(gang.ns)) return {};
+  return world.quotas.Lack(gang.ns, AsksOf(gang), now.wall);
 }
 
 bool CheckFailure(const cluster::World& world, const GangState& gang) {

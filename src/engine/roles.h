@@ -14,6 +14,14 @@ bool RolesChecked(const cluster::GangState& gang);
 // The refusal of one role's template that is in force, or null.
 const kube::Status* RefusedTemplate(const cluster::World& world, const cluster::GangState& gang);
 
+// What keeps a role's template from being checked: a full quota; or null.
+const kube::Status* QuotaRefusal(const cluster::World& world, const cluster::GangState& gang);
+// What the whole gang would be charged for in quotas, its services included.
+std::vector<cluster::QuotaAsk> AsksOf(const cluster::GangState& gang);
+// The quota of its own that keeps it from starting now.
+std::optional<cluster::QuotaLack> QuotaLackOf(const cluster::World& world, const cluster::GangState& gang,
+                                              Now now);
+
 // A rule of its pods that can't be met, by its path; or null.
 const std::string* UnmetRule(const cluster::GangState& gang);
 

@@ -411,5 +411,23 @@ TEST(Step, WhatRunsIsLeftAloneWhileTheServerLacksItsKind) {
   EXPECT_TRUE(engine.RunUntil(ActionKind::kWriteGang)) << "the failed rank is seen now";
 }
 
+TEST(Step, APodThatLostItsLabelsIsDeletedAndItsRankRestartsTheGang) {
+  HandDriven engine;
+  engine.Nodes(2, 1);
+  engine.Job("a", 2);
+  engine.Settle();
+  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
+  engine.Settle();
+  ASSERT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
+  engine.Edit(kube::kPods, "pods/default/a-worker-1",
+              {{"metadata", {{"labels", {{"training.kubeflow.org/job-name", nullptr}}}}}});
+  std::vector<Action> actions = engine.Step();
+  EXPECT_THAT(Text(actions), HasSubstr("pods/default/a-worker-1"));
+  EXPECT_THAT(actions, Contains(Is(ActionKind::kDeletePod)));
+  EXPECT_THAT(Text(actions), HasSubstr("LabelsLost"));
+  EXPECT_EQ(engine.Gang("a").status().phase, GangPhase::kRestarting);
+  EXPECT_EQ(engine.Gang("a").held.size(), 2u) << "its process still uses the node";
+}
+
 }  // namespace
 }  // namespace lockstep::engine

@@ -25,6 +25,14 @@ class HandDriven {
          {"status", {{"allocatable", {{"nvidia.com/gpu", std::to_string(gpus)}, {"pods", "110"}}}}}});
   }
 
+  // A ResourceQuota of `hard`, of which `used` is used by the controller's count.
+  void Quota(const std::string& name, const json::Doc& hard, const json::Doc& used) {
+    See(kube::kResourceQuotas,
+        {{"metadata", {{"name", name}, {"namespace", "default"}, {"uid", "uid-" + name}}},
+         {"spec", {{"hard", hard}}},
+         {"status", {{"hard", hard}, {"used", used}}}});
+  }
+
   // A PyTorchJob of `workers` alike pods of one GPU.
   void Job(const std::string& name, int workers) {
     Submit(kube::kPyTorchJobs, name, {{"pytorchReplicaSpecs", {{"Worker", Role("pytorch", workers)}}}});

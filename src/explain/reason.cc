@@ -7,7 +7,16 @@ namespace lockstep::explain {
 
 namespace {
 
+// Quotas name what they limit "requests.memory".
+std::string_view Limited(std::string_view resource) {
+  for (std::string_view prefix : {"requests.", "limits."}) {
+    if (resource.starts_with(prefix)) return resource.substr(prefix.size());
+  }
+  return resource;
+}
+
 bool IsBytes(std::string_view resource) {
+  resource = Limited(resource);
   return resource == "memory" || resource == "ephemeral-storage" || resource.rfind("hugepages-", 0) == 0;
 }
 
@@ -169,6 +178,18 @@ std::string PortsText(const std::vector<int32_t>& ports) {
 
 std::string AmountText(std::string_view resource, kube::Amount amount) {
   return Quantity(resource, amount) + " " + std::string(resource);
+}
+
+api::GangReason ExplainQuota(const cluster::QuotaLack& lack) {
+  std::string asks = "asks for " + AmountText(lack.resource, lack.asked);
+  if (lack.never) {
+    return {"QuotaTooSmall",
+            "can never start: " + asks + ", quota " + lack.quota + " allows " + Quantity(lack.resource, lack.hard)};
+  }
+  if (lack.unknown)
+    return {"QuotaUnknown", "quota " + lack.quota + ": nobody has counted yet what of " + lack.resource + " is used"};
+  return {"QuotaExceeded", "quota " + lack.quota + ": " + asks + ", used " + Quantity(lack.resource, lack.used) +
+                               " of " + Quantity(lack.resource, lack.hard)};
 }
 
 // "4 nodes are cordoned": what a person took away for a while, and may give back.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/gang.h"
+#include "cluster/quotas.h"
 #include "gang/no_fit.h"
 
 namespace lockstep::explain {
@@ -27,6 +28,13 @@ struct Holder {
 //
 // `holders`: who holds the resource in shortest supply, largest first; at most three are named.
 api::GangReason ExplainNoFit(const gang::NoFit& no_fit, const std::vector<Holder>& holders);
+
+// What a quota says to a gang.
+//
+//   QuotaExceeded  "quota team: asks for 8 requests.nvidia.com/gpu, used 4 of 8"
+//   QuotaTooSmall  "can never start: asks for 16 requests.nvidia.com/gpu, quota team allows 8"
+//   QuotaUnknown   "quota team: nobody has counted yet what of pods is used"
+api::GangReason ExplainQuota(const cluster::QuotaLack& lack);
 
 // "8 nvidia.com/gpu", "1500m cpu", "20Gi memory".
 std::string AmountText(std::string_view resource, kube::Amount amount);

@@ -192,4 +192,17 @@ json::Doc ServiceFor(const Job& job, const Role& role, int32_t index) {
           {"spec", {{"clusterIP", "None"}, {"selector", std::move(labels)}, {"ports", std::move(ports)}}}};
 }
 
+bool IsStamped(const json::Doc& pod) {
+  const json::Doc* containers = json::Find(pod, "spec.containers");
+  if (containers == nullptr || !containers->is_array()) return false;
+  for (const json::Doc& container : *containers) {
+    const json::Doc* env = json::Find(container, "env");
+    if (env == nullptr || !env->is_array()) continue;
+    for (const json::Doc& variable : *env) {
+      if (json::GetString(variable, "name") == api::kAttemptEnv) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace lockstep::jobs

@@ -18,6 +18,9 @@ std::string PodName(const std::string& upstream_name, int64_t attempt);
 // in the environment of every container (init containers too), spec.nodeName when `node` is given.
 void StampPod(json::Doc& pod, int64_t attempt, const std::string& node);
 
+// Whether StampPod made it: that can't be taken away from a pod, as labels can.
+bool IsStamped(const json::Doc& pod);
+
 // What the pods and services of every framework share. Source: training-operator pkg/controller.v1/common.
 
 // `<job>-<type in lower case>-<index>`, however long.

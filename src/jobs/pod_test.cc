@@ -137,5 +137,14 @@ TEST(AppendEnv, StandsBehindWhatIsThere) {
             json::Doc::array({{{"name", "A"}, {"value", "1"}}, {{"name", "A"}, {"value", "2"}}}));
 }
 
+TEST(StampPod, LeavesItsMarkWhateverBecomesOfLabels) {
+  json::Doc pod = {{"spec", {{"containers", json::Doc::array({{{"name", "c"}}})}}}};
+  EXPECT_FALSE(IsStamped(pod));
+  StampPod(pod, 1, "node-0");
+  pod.erase("metadata");
+  EXPECT_TRUE(IsStamped(pod));
+  EXPECT_FALSE(IsStamped(json::Doc(7)));
+}
+
 }  // namespace
 }  // namespace lockstep::jobs

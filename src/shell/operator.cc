@@ -1,5 +1,7 @@
 #include "shell/operator.h"
 
+#include <algorithm>
+
 #include "api/labels.h"
 #include "base/log.h"
 
@@ -16,6 +18,10 @@ constexpr Duration kCatchUp = milliseconds(300);
 constexpr Duration kCatchUpStep = milliseconds(10);
 // How long a leader that ends waits for answers.
 constexpr Duration kLastAnswers = milliseconds(200);
+
+bool IsAdmission(const kube::Resource& resource) {
+  return std::ranges::find(cluster::AdmissionResources(), &resource) != cluster::AdmissionResources().end();
+}
 
 }  // namespace
 
@@ -61,27 +67,35 @@ void Operator::MakeReflectors() {
     callbacks.on_failed = [this] { ScheduleStep(); };
     ReflectorOptions reflector;
     reflector.jitter_seed = options_.identity;
+    reflector.optional = IsAdmission(resource);
+    if (reflector.optional) reflector.longest_backoff = minutes(5);
     reflectors_.push_back(
         std::make_unique<Reflector>(api_, resource, std::move(scope), std::move(callbacks), reflector));
     reflectors_.back()->Start();
   };
+  for (const kube::Resource* resource : cluster::AdmissionResources())
+    add(*resource, {resource->namespaced ? options_.ns : "", "", ""});
   add(kube::kNodes, {});
   add(kube::kPods, {});  // foreign pods count everywhere, so never limited to one namespace
   add(kube::kServices, {options_.ns, std::string(api::kOperatorNameLabel), ""});
   add(kube::kGangs, {options_.ns, "", ""});
+  add(kube::kResourceQuotas, {options_.ns, "", ""});
   for (const jobs::Framework* framework : jobs::AllFrameworks())
     add(framework->resource(), {options_.ns, "", ""});
 }
 
-// A cluster need not have every kind of job; one that runs PyTorchJobs alone has no CRD of TFJobs.
+// A cluster need not have every kind of job; one that runs PyTorchJobs alone has no CRD of TFJobs. What admission
+// goes by is good to know and not needed.
 bool Operator::Excused(const Reflector& reflector) const {
+  if (IsAdmission(reflector.resource())) return !reflector.last_error().ok();
   return reflector.missing() && jobs::FrameworkOf(reflector.resource()) != nullptr;
 }
 
 void Operator::SeeMissingKinds() {
   std::set<const jobs::Framework*> missing;
   for (const auto& reflector : reflectors_) {
-    if (Excused(*reflector)) missing.insert(jobs::FrameworkOf(reflector->resource()));
+    const jobs::Framework* framework = jobs::FrameworkOf(reflector->resource());
+    if (framework != nullptr && Excused(*reflector)) missing.insert(framework);
   }
   if (missing == world_.missing_kinds) return;
   world_.missing_kinds = std::move(missing);

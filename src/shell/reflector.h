@@ -19,6 +19,7 @@ struct ReflectorOptions {
   // A watch that brought nothing, not even a bookmark (an API server sends one a minute), for this long is
   // taken for half-open and replaced by a fresh list. Zero: trust the connection.
   Duration longest_silence = minutes(3);
+  bool optional = false;    // nobody misses it: failures are not told
   std::string jitter_seed;  // differs between replicas, so that they do not come back in step
 };
 

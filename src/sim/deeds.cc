@@ -86,6 +86,7 @@ const kube::Resource& Runner::ResourceOf(const std::string& kind, const std::str
   if (kind == "pod") return kube::kPods;
   if (kind == "gang") return kube::kGangs;
   if (kind == "service") return kube::kServices;
+  if (kind == "quota") return kube::kResourceQuotas;
   return kube::kNodes;
 }
 
@@ -315,6 +316,18 @@ Outcome Runner::Do(const Kubelet& deed) {
 Outcome Runner::Do(const ShapeNetwork& deed) {
   if (ground_.virtual_time()) ground_.network().Shape(deed);
   return {};
+}
+
+Outcome Runner::Do(const SetQuota& deed) {
+  json::Doc quota = {{"metadata", {{"name", deed.name}}}, {"spec", deed.spec}};
+  if (!ground_.picture().quotas.contains(ground_.ns() + "/" + deed.name))
+    return Create(kube::kResourceQuotas, quota);
+  return Patch(kube::kResourceQuotas, deed.name, {{"spec", deed.spec}});
+}
+
+Outcome Runner::Do(const Inject& deed) {
+  ground_.picture().injected = deed.sidecar;
+  return ground_.Inject(deed.sidecar);
 }
 
 Outcome Runner::Do(const Wait& deed) {

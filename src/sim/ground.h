@@ -35,6 +35,8 @@ class Ground {
   virtual hollow::Fleet& fleet() = 0;
   virtual Picture& picture() = 0;  // up to date whenever `done` below is asked
   virtual void Compact() = 0;
+  // Admission gives every new pod a sidecar that asks for this, or takes it off again (nothing asked for).
+  virtual Outcome Inject(const kube::Resources& sidecar) = 0;
 
   // Lets time pass until `done()` holds, asked after everything that happens, or for `limit` of ground time.
   virtual bool RunUntilTrue(const std::function<bool()>& done, Duration limit) = 0;

@@ -11,6 +11,7 @@ using api::GangPhase;
 
 namespace {
 
+constexpr Duration kQuotaTold = seconds(2);
 constexpr Duration kResolve = seconds(60);  // an excess or a double that a race made
 // While nothing changes and nothing is wrong, only time can make something wrong.
 constexpr Duration kLookAgain = seconds(5);
@@ -226,6 +227,11 @@ void Invariants::CheckReason(const SeenJob& job, const api::Gang* gang) {
   if (json::GetString(*placed, "status") == "True")
     return Wrong(7, key, "job " + key + " waits and says Placed", options_.patience);
   if (asks.empty() || !Alike(asks)) return;
+  if (reason.code == "QuotaExceeded" || reason.code == "QuotaTooSmall" || reason.code == "QuotaUnknown") {
+    if (FullQuota(picture_, job).empty() && !gang->status.not_before)
+      Wrong(7, key, "no quota is full, but gang of " + key + " says " + reason.message, kQuotaTold);
+    return;
+  }
   bool held_back = job.suspended || gang->status.not_before || reason.code == "AdmissionRefused" ||
                    reason.code == "Unsupported" || reason.code == "OldPodsLeft";
   if (held_back) return;
@@ -344,6 +350,10 @@ void Invariants::CheckQueue() {
     if (job.asks.empty() || job.suspended || code == "AdmissionRefused" || code == "Unsupported") continue;
     bool backs_off = gang->status.not_before && *gang->status.not_before > now;
     if (backs_off || Impossible(job)) continue;
+    if (!FullQuota(picture_, job).empty()) {
+      if (place.restarting) return;  // it keeps its turn while its old pods are still counted
+      continue;
+    }
     bool old_pods = !picture_.PodsOf(job.meta.key()).empty();
     if (!old_pods && MayStart(job, *gang)) {
       Wrong(3, job.meta.key() + std::to_string(gang->status.attempt),

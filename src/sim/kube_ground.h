@@ -35,6 +35,7 @@ class KubeGround final : public Ground {
   Picture& picture() override { return picture_; }
   // No client can compact etcd; every watch of the operators ends with 410 as it would after that.
   void Compact() override;
+  Outcome Inject(const kube::Resources& sidecar) override;
   bool RunUntilTrue(const std::function<bool()>& done, Duration limit) override {
     return loop_.RunUntilTrue(done, limit);
   }

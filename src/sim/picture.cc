@@ -34,7 +34,8 @@ json::Doc MetadataOf(const jobs::Framework& framework, const json::Doc& job, con
   return {{"namespace", json::GetString(job, "metadata.namespace")}, {"labels", std::move(labels)}};
 }
 
-std::vector<RoleAsk> AsksOf(const jobs::Framework& framework, const json::Doc& job) {
+std::vector<RoleAsk> AsksOf(const jobs::Framework& framework, const json::Doc& job,
+                            const kube::Resources& injected) {
   std::vector<RoleAsk> asks;
   const json::Doc* roles = jobs::RoleSpecs(framework.kind(), job);
   if (roles == nullptr) return {};
@@ -45,15 +46,18 @@ std::vector<RoleAsk> AsksOf(const jobs::Framework& framework, const json::Doc& j
     json::Doc pod = {{"spec", *pod_spec}, {"metadata", MetadataOf(framework, job, role, type)}};
     Result<kube::PodNeed> need = kube::ParsePodNeed(pod);
     if (!need.ok()) return {};
+    kube::AddTo(need->requests, injected);
+    kube::QuotaCharge charge = kube::ChargeOf(pod, need->requests);
     asks.push_back({std::move(type), static_cast<int32_t>(json::GetInt(role, "replicas", 1)),
-                    *std::move(need), kube::ParseMeta(pod).labels});
+                    *std::move(need), kube::ParseMeta(pod).labels, std::move(charge)});
   }
   return asks;
 }
 
 // `before`: the same job as it was, or null. What it asked for is kept, also in memory, while its spec is the
 // same.
-SeenJob ReadJob(const kube::Resource& resource, const json::DocPtr& object, SeenJob* before) {
+SeenJob ReadJob(const kube::Resource& resource, const json::DocPtr& object, SeenJob* before,
+                const kube::Resources& injected) {
   SeenJob job;
   job.meta = kube::ParseMeta(*object);
   job.object = object;
@@ -66,7 +70,7 @@ SeenJob ReadJob(const kube::Resource& resource, const json::DocPtr& object, Seen
   job.gang = job.meta.ns + "/" + api::GangName(resource.kind, job.meta.name);
   bool same_spec = before != nullptr && before->meta.uid == job.meta.uid && job.meta.generation != 0 &&
                    before->meta.generation == job.meta.generation;
-  job.asks = same_spec ? std::move(before->asks) : AsksOf(*jobs::FrameworkOf(resource), *object);
+  job.asks = same_spec ? std::move(before->asks) : AsksOf(*jobs::FrameworkOf(resource), *object, injected);
   return job;
 }
 
@@ -108,7 +112,7 @@ std::string SeenJob::state() const {
 
 std::vector<const kube::Resource*> PictureResources() {
   std::vector<const kube::Resource*> resources = {&kube::kNodes, &kube::kPods, &kube::kServices,
-                                                  &kube::kEvents, &kube::kGangs};
+                                                  &kube::kEvents, &kube::kGangs, &kube::kResourceQuotas};
   for (const jobs::Framework* framework : jobs::AllFrameworks()) resources.push_back(&framework->resource());
   return resources;
 }
@@ -151,7 +155,7 @@ void Picture::TakeJob(const kube::Resource& resource, const json::DocPtr& object
   SeenJob* before = known == jobs.end() || known->second.resource != &resource ? nullptr : &known->second;
   bool finished = before != nullptr && before->finished();
   int64_t generation = before == nullptr ? 0 : before->meta.generation;
-  SeenJob job = ReadJob(resource, object, before);
+  SeenJob job = ReadJob(resource, object, before, injected);
   if (before == nullptr || finished != job.finished() || generation != job.meta.generation) ++seats_version;
   jobs.insert_or_assign(key, std::move(job));
 }
@@ -197,6 +201,12 @@ void Picture::Take(const kube::Resource& resource, const json::DocPtr& object, b
     }
   } else if (&resource == &kube::kEvents) {
     if (!gone) events.insert_or_assign(key, object);
+  } else if (&resource == &kube::kResourceQuotas) {
+    if (gone) {
+      quotas.erase(key);
+    } else {
+      quotas.insert_or_assign(key, kube::ParseResourceQuota(*object));
+    }
   } else if (IsJob(resource)) {
     if (gone) {
       ++seats_version;

@@ -13,6 +13,7 @@
 #include "kube/api/api.h"
 #include "kube/model/node.h"
 #include "kube/model/pod.h"
+#include "kube/model/quota.h"
 
 namespace lockstep::sim {
 
@@ -39,6 +40,7 @@ struct RoleAsk {
   int32_t count = 0;
   kube::PodNeed need;
   kube::Labels labels;  // of its pods, without those that differ from pod to pod
+  kube::QuotaCharge charge;
 };
 
 struct SeenJob {
@@ -93,6 +95,8 @@ class Picture {
   std::map<std::string, SeenJob> jobs;     // "ns/name"
   std::map<std::string, kube::Meta> services;
   std::map<std::string, json::DocPtr> events;
+  std::map<std::string, kube::ResourceQuota> quotas;  // "ns/name"
+  kube::Resources injected;                           // what admission adds to every pod of jobs to come
 
   // When the first placement of each job ("ns/name") was decided.
   std::map<std::string, WallTime> first_placed;

@@ -155,6 +155,34 @@ int64_t Room(const kube::Node& node, const Taken* taken, const kube::PodNeed& ne
   return room;
 }
 
+std::string FullQuota(const Picture& picture, const SeenJob& job) {
+  int64_t services = 0;
+  for (const RoleAsk& ask : job.asks) services += ask.count;
+  for (const auto& [key, service] : picture.services) {
+    const kube::OwnerRef* owner = service.controller();
+    if (owner != nullptr && owner->uid == job.meta.uid) --services;
+  }
+  for (const auto& [key, quota] : picture.quotas) {
+    if (quota.ns != job.meta.ns) continue;
+    kube::Resources asked;
+    auto add = [&](const kube::QuotaCharge& charge, int64_t count) {
+      if (!quota.Selects(charge)) return;
+      for (const auto& [name, amount] : charge.amounts)
+        asked[name] = kube::AddAmounts(asked[name], kube::MultiplyAmount(amount, count));
+    };
+    for (const RoleAsk& ask : job.asks) add(ask.charge, ask.count);
+    if (services > 0) add(kube::ServiceCharge(), services);
+    for (const auto& [name, hard] : quota.hard) {
+      if (Of(asked, name) == 0) continue;
+      bool counted = quota.used.contains(name) && quota.enforced.contains(name);
+      if (!counted) return quota.name;
+      if (kube::AddAmounts(Of(asked, name), Of(quota.used, name)) > std::min(hard, Of(quota.enforced, name)))
+        return quota.name;
+    }
+  }
+  return "";
+}
+
 bool Alike(const std::vector<RoleAsk>& asks) {
   return std::all_of(asks.begin(), asks.end(),
                      [&](const RoleAsk& ask) { return ask.need == asks.front().need; });

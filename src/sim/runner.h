@@ -62,6 +62,8 @@ class Runner {
   Outcome Do(const ClearFaults& deed);
   Outcome Do(const Compact& deed);
   Outcome Do(const Kubelet& deed);
+  Outcome Do(const SetQuota& deed);
+  Outcome Do(const Inject& deed);
   Outcome Do(const Wait& deed);
   Outcome Do(const ShapeNetwork& deed);
 

@@ -142,6 +142,17 @@ struct Kubelet {
   std::vector<std::string> names;
 };
 
+// `quota team gpu=8 pods=20`: made, or given other limits.
+struct SetQuota {
+  std::string name;
+  json::Doc spec;
+};
+
+// `inject cpu=1 memory=1Gi`: from now on admission gives every new pod a sidecar that asks for this.
+struct Inject {
+  kube::Resources sidecar;
+};
+
 // `wait 5s`
 struct Wait {
   Duration duration{};
@@ -149,7 +160,7 @@ struct Wait {
 
 using Deed =
     std::variant<AddNodes, Submit, SubmitManifest, ForeignPod, Expect, ChangeOperators, Delete, ChangeNode,
-                 ChangeJob, Rank, Fault, ClearFaults, Compact, Kubelet, Wait, ShapeNetwork>;
+                 ChangeJob, Rank, Fault, ClearFaults, Compact, Kubelet, SetQuota, Inject, Wait, ShapeNetwork>;
 
 struct Statement {
   enum class When {

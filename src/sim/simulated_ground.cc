@@ -65,6 +65,25 @@ void SimulatedGround::Compact() {
       kube::ErrorStatus(410, "Expired", "The resourceVersion for the provided watch is too old."));
 }
 
+Outcome SimulatedGround::Inject(const kube::Resources& sidecar) {
+  json::Doc container = {{"name", "injected"}, {"image", "sidecar"}, {"restartPolicy", "Always"}};
+  for (const auto& [resource, amount] : sidecar)
+    container["resources"]["requests"][resource] = kube::FormatQuantity(amount);
+  server_.SetMutator(kube::kPods, [container](json::Doc& pod, const kube::Request& request) {
+    if (request.verb == kube::Verb::kCreate && container.contains("resources"))
+      pod["spec"]["initContainers"].push_back(container);
+    return std::optional<kube::Status>();
+  });
+  // What makes it do so: operators see that admission has changed.
+  kube::Request request;
+  request.verb = kube::Verb::kCreate;
+  request.resource = &kube::kMutatingWebhooks;
+  request.body = json::Dump({{"metadata", {{"generateName", "inject-"}}}});
+  kube::Response made = Ask(std::move(request));
+  if (!made.status.ok()) return Error{made.status.message};
+  return {};
+}
+
 bool SimulatedGround::RunSlice(const std::function<bool()>& done, Duration limit) {
   MonoTime end = loop_.now().mono + limit;
   auto seen_and_done = [&] {

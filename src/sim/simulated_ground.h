@@ -42,6 +42,7 @@ class SimulatedGround final : public Ground {
   hollow::Fleet& fleet() override { return *fleet_; }
   Picture& picture() override { return picture_; }
   void Compact() override;
+  Outcome Inject(const kube::Resources& sidecar) override;
   bool RunUntilTrue(const std::function<bool()>& done, Duration limit) override;
   void Refresh() override;
   apiserver::Server& server() { return server_; }

@@ -148,8 +148,8 @@ Result<Deed> ParseDelete(Words& words) {
   Delete deed;
   deed.kind = words.Take();
   if (deed.kind != "job" && deed.kind != "pod" && deed.kind != "gang" && deed.kind != "node" &&
-      deed.kind != "service") {
-    return Error{"delete: must be job, pod, gang, node or service, is \"" + deed.kind + "\""};
+      deed.kind != "service" && deed.kind != "quota") {
+    return Error{"delete: must be job, pod, gang, node, service or quota, is \"" + deed.kind + "\""};
   }
   Result<std::vector<std::string>> names = TakeNames(words, deed.kind);
   if (!names.ok()) return names.error();
@@ -324,6 +324,26 @@ Result<Deed> ParseNetwork(Words& words) {
   return Deed(shape);
 }
 
+Result<Deed> ParseQuota(Words& words) {
+  Result<std::vector<std::string>> names = TakeNames(words, "quota");
+  if (!names.ok()) return names.error();
+  SetQuota quota{names->front(), {{"hard", json::Doc::object()}}};
+  while (auto scope = words.TakeOption("scope")) quota.spec["scopes"].push_back(*scope);
+  if (auto priority = words.TakeOption("priority")) {
+    quota.spec["scopeSelector"]["matchExpressions"] = json::Doc::array(
+        {{{"scopeName", "PriorityClass"}, {"operator", "In"}, {"values", json::Doc::array({*priority})}}});
+  }
+  for (const auto& [key, value] : std::multimap(words.options()))
+    quota.spec["hard"][key == "gpu" ? "requests.nvidia.com/gpu" : key] = *words.TakeOption(key);
+  return Deed(std::move(quota));
+}
+
+Result<Deed> ParseInject(Words& words) {
+  Result<kube::Resources> sidecar = TakeResources(words);
+  if (!sidecar.ok()) return In("inject", sidecar.error());
+  return Deed(Inject{*std::move(sidecar)});
+}
+
 Result<Deed> ParseWait(Words& words) {
   Result<Duration> duration = ParseDuration(words.Take());
   if (!duration.ok()) return In("wait", duration.error());
@@ -352,12 +372,14 @@ Result<Deed> ParseDeed(const std::string& verb, Words& words, NodeCounts& nodes_
   if (verb == "compact") return Deed(Compact{});
   if (verb == "kubelet") return ParseKubelet(words);
   if (verb == "network") return ParseNetwork(words);
+  if (verb == "quota") return ParseQuota(words);
+  if (verb == "inject") return ParseInject(words);
   if (verb == "wait") return ParseWait(words);
   return Error{
       "unknown statement \"" + verb +
       "\"; known are cluster, add, submit, pod, expect, operators, start, crash, stop, delete, cordon, "
       "uncordon, taint, untaint, label, set, suspend, resume, scale, hand, rank, fault, compact, kubelet, "
-      "network, wait, "
+      "network, quota, inject, wait, "
       "virtual-only"};
 }
 

@@ -15,6 +15,22 @@ const Resource kServiceAccounts{"", "v1", "serviceaccounts", "ServiceAccount", t
 const Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
 const Resource kPriorityClasses{"scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", false};
 const Resource kResourceQuotas{"", "v1", "resourcequotas", "ResourceQuota", true};
+const Resource kLimitRanges{"", "v1", "limitranges", "LimitRange", true};
+const Resource kRuntimeClasses{"node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", false};
+const Resource kMutatingWebhooks{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
+                                 "MutatingWebhookConfiguration", false};
+const Resource kValidatingWebhooks{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+                                   "ValidatingWebhookConfiguration", false};
+const Resource kMutatingPolicies{"admissionregistration.k8s.io", "v1beta1", "mutatingadmissionpolicies",
+                                 "MutatingAdmissionPolicy", false};
+const Resource kMutatingPolicyBindings{"admissionregistration.k8s.io", "v1beta1",
+                                       "mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding",
+                                       false};
+const Resource kValidatingPolicies{"admissionregistration.k8s.io", "v1", "validatingadmissionpolicies",
+                                   "ValidatingAdmissionPolicy", false};
+const Resource kValidatingPolicyBindings{"admissionregistration.k8s.io", "v1",
+                                         "validatingadmissionpolicybindings",
+                                         "ValidatingAdmissionPolicyBinding", false};
 const Resource kPersistentVolumes{"", "v1", "persistentvolumes", "PersistentVolume", false};
 const Resource kPersistentVolumeClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true};
 const Resource kCustomResourceDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
@@ -36,6 +52,14 @@ constexpr const Resource* kAll[] = {
     &kLeases,
     &kPriorityClasses,
     &kResourceQuotas,
+    &kLimitRanges,
+    &kRuntimeClasses,
+    &kMutatingWebhooks,
+    &kValidatingWebhooks,
+    &kMutatingPolicies,
+    &kMutatingPolicyBindings,
+    &kValidatingPolicies,
+    &kValidatingPolicyBindings,
     &kPersistentVolumes,
     &kPersistentVolumeClaims,
     &kCustomResourceDefinitions,

@@ -21,7 +21,9 @@ struct Resource {
 
 // Resources are compared by address: use these constants.
 extern const Resource kPods, kNodes, kServices, kEvents, kNamespaces, kConfigMaps, kServiceAccounts, kLeases,
-    kPriorityClasses, kResourceQuotas, kPersistentVolumes, kPersistentVolumeClaims,
+    kPriorityClasses, kResourceQuotas, kLimitRanges, kRuntimeClasses, kMutatingWebhooks, kValidatingWebhooks,
+    kMutatingPolicies, kMutatingPolicyBindings, kValidatingPolicies, kValidatingPolicyBindings,
+    kPersistentVolumes, kPersistentVolumeClaims,
     kCustomResourceDefinitions, kPyTorchJobs, kTFJobs, kGangs;
 
 std::span<const Resource* const> AllResources();

@@ -100,6 +100,11 @@ bool Status::transient() const {
   return message.find("failed calling webhook") != std::string::npos;
 }
 
+bool Status::exceeds_quota() const {
+  return code == 403 && (message.find("exceeded quota: ") != std::string::npos ||
+                         message.find("status unknown for quota: ") != std::string::npos);
+}
+
 Status OkStatus(int code) {
   Status status;
   status.code = code;

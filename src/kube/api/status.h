@@ -30,6 +30,8 @@ struct Status {
   bool not_found() const { return code == 404; }
   bool already_exists() const { return code == 409 && reason == "AlreadyExists"; }
   bool conflict() const { return code == 409 && reason == "Conflict"; }
+  // A quota has no room for it, or nobody has counted yet whether it has. Says nothing of the object itself.
+  bool exceeds_quota() const;
   bool gone() const { return code == 410; }  // "Expired", "Gone": relist
   // May succeed unchanged later: 429, 5xx, a 409 on a quota, "failed calling webhook", no answer.
   bool transient() const;
