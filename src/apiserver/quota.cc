@@ -38,10 +38,10 @@ std::optional<QuotaCharge> ChargeOf(const kube::Resource& resource, const Doc& o
 Resources HardFor(const ResourceQuota& quota, const QuotaCharge& charge) {
   Resources hard;
   if (!quota.Selects(charge)) return hard;
-  for (const auto& [name, limit] : quota.hard) {
+  for (const auto& [name, limit] : quota.enforced) {
     bool of_pods = name == "pods" || name == "count/pods" || name == "cpu" || name == "memory" ||
-                   name == "ephemeral-storage" || name.starts_with("requests.") || name.starts_with("limits.") ||
-                   name.starts_with("hugepages-");
+                   name == "ephemeral-storage" || name.starts_with("requests.") ||
+                   name.starts_with("limits.") || name.starts_with("hugepages-");
     bool storage = name == "requests.storage";
     if (charge.pod ? of_pods && !storage : charge.amounts.contains(name)) hard[name] = limit;
   }
@@ -54,8 +54,7 @@ std::string MissingOf(const Resources& hard, const QuotaCharge& charge) {
   for (const auto& [name, limit] : hard) {
     bool must = name == "cpu" || name == "memory" || name == "requests.cpu" || name == "requests.memory" ||
                 name == "limits.cpu" || name == "limits.memory";
-    if (charge.pod && must && !charge.amounts.contains(name))
-      missing += (missing.empty() ? "" : ",") + name;
+    if (charge.pod && must && !charge.amounts.contains(name)) missing += (missing.empty() ? "" : ",") + name;
   }
   return missing;
 }
@@ -63,7 +62,8 @@ std::string MissingOf(const Resources& hard, const QuotaCharge& charge) {
 std::string Unknown(const Resources& hard, const QuotaCharge& charge, const ResourceQuota& quota) {
   std::string names;
   for (const auto& [name, limit] : hard) {
-    if (Get(charge.amounts, name) > 0 && !quota.used.contains(name)) names += (names.empty() ? "" : ",") + name;
+    if (Get(charge.amounts, name) > 0 && !quota.used.contains(name))
+      names += (names.empty() ? "" : ",") + name;
   }
   return names;
 }
@@ -72,18 +72,18 @@ std::string Unknown(const Resources& hard, const QuotaCharge& charge, const Reso
 std::string Excess(const Resources& hard, const QuotaCharge& charge, const ResourceQuota& quota) {
   std::string requested, used, limited;
   for (const auto& [name, limit] : hard) {
-    auto enforced = quota.enforced.find(name);
     kube::Amount more = Get(charge.amounts, name);
-    if (more == 0 || enforced == quota.enforced.end()) continue;
+    if (more == 0) continue;
     kube::Amount before = Get(quota.used, name);
-    if (kube::AddAmounts(before, more) <= enforced->second) continue;
+    if (kube::AddAmounts(before, more) <= limit) continue;
     std::string comma = requested.empty() ? "" : ",";
     requested += comma + name + "=" + Text(name, more);
     used += comma + name + "=" + Text(name, before);
-    limited += comma + name + "=" + Text(name, enforced->second);
+    limited += comma + name + "=" + Text(name, limit);
   }
   if (requested.empty()) return "";
-  return "exceeded quota: " + quota.name + ", requested: " + requested + ", used: " + used + ", limited: " + limited;
+  return "exceeded quota: " + quota.name + ", requested: " + requested + ", used: " + used +
+         ", limited: " + limited;
 }
 
 using Visit = std::function<void(const ObjectPtr&, const ResourceQuota&, const Resources& hard)>;
@@ -99,7 +99,8 @@ void EachQuota(const Store& store, const std::string& ns, const QuotaCharge& cha
 
 }  // namespace
 
-std::optional<kube::Status> Quotas::Check(const Store& store, const kube::Resource& resource, const Doc& object) {
+std::optional<kube::Status> Quotas::Check(const Store& store, const kube::Resource& resource,
+                                          const Doc& object) {
   if (store.All(kube::kResourceQuotas).empty()) return std::nullopt;
   std::optional<QuotaCharge> charge = ChargeOf(resource, object);
   if (!charge) return std::nullopt;
@@ -159,7 +160,8 @@ Resources Quotas::Used(const Store& store, const ResourceQuota& quota) {
     kube::AddTo(used, Terminal(pod) ? kube::EndedCharge(known->second).amounts : known->second.amounts);
   }
   const auto& services = store.All(kube::kServices);
-  for (auto at = services.lower_bound(quota.ns + "/"); at != services.end() && at->second->ns == quota.ns; ++at) {
+  for (auto at = services.lower_bound(quota.ns + "/"); at != services.end() && at->second->ns == quota.ns;
+       ++at) {
     if (quota.Selects(kube::ServiceCharge())) kube::AddTo(used, kube::ServiceCharge().amounts);
   }
   return used;

@@ -12,10 +12,10 @@
 
 namespace lockstep::apiserver {
 
-// ResourceQuota for pods and services, scopes included, as two parts of a real cluster do it. Admission goes by
-// a quota's status and adds to `used` what it lets in; it refuses what a quota names and nobody has counted
-// yet. The quota controller counts anew, a moment after something came or went.
-// Source: k8s.io/apiserver/pkg/admission/plugin/resourcequota, k8s.io/kubernetes/pkg/quota/v1/evaluator/core.
+// ResourceQuota for pods and services, scopes included, as two parts of a real cluster do it. Admission goes
+// by a quota's status, so by nothing before that is written, and adds to `used` what it lets in. The quota
+// controller counts anew, a moment after something came or went. Source:
+// k8s.io/apiserver/pkg/admission/plugin/resourcequota, k8s.io/kubernetes/pkg/quota/v1/evaluator/core.
 //
 // Left out: what must be specified is asked of the pod, not of each container; a deleted pod is charged for
 // until it is gone.
@@ -34,7 +34,8 @@ class Quotas {
  private:
   kube::Resources Used(const Store& store, const kube::ResourceQuota& quota);
 
-  std::unordered_map<std::string, kube::QuotaCharge> charges_;  // by pod uid; what a pod asks for never changes
+  std::unordered_map<std::string, kube::QuotaCharge>
+      charges_;  // by pod uid; what a pod asks for never changes
 };
 
 }  // namespace lockstep::apiserver

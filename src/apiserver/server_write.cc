@@ -149,7 +149,8 @@ Response Server::CreateObject(const Call& call, Doc object) {
   std::string key = call.resource.namespaced ? call.request.ns + "/" + name : name;
   if (store_.Find(call.resource, key)) return Refuse(AlreadyExists(call.resource, name));
   if (call.request.dry_run) return Answer(201, TextWithoutRevision(call.resource, std::move(object)));
-  for (Doc& quota : Quotas::Charged(store_, call.resource, object)) Put(kube::kResourceQuotas, std::move(quota));
+  for (Doc& quota : Quotas::Charged(store_, call.resource, object))
+    Put(kube::kResourceQuotas, std::move(quota));
   return Answer(201, Put(call.resource, std::move(object)).after->bytes);
 }
 

@@ -11,8 +11,9 @@ namespace lockstep::cluster {
 
 struct World;
 
-// Counts the changes of what admission goes by: LimitRanges and the namespace itself in one namespace; webhooks,
-// admission policies, priority and runtime classes everywhere. What a dry run showed holds for one version.
+// Counts the changes of what admission goes by: LimitRanges and the namespace itself in one namespace;
+// webhooks, admission policies, priority and runtime classes everywhere. What a dry run showed holds for one
+// version.
 class AdmissionVersions {
  public:
   void Changed() { ++everywhere_; }
@@ -27,8 +28,8 @@ class AdmissionVersions {
   std::map<std::string, uint64_t> in_;
 };
 
-// The kinds that AdmissionVersions counts. Losing sight of them costs dry runs that are believed for too long,
-// no more; an API server need not have all of them.
+// The kinds that AdmissionVersions counts. Losing sight of them costs dry runs that are believed for too
+// long, no more; an API server need not have all of them.
 std::span<const kube::Resource* const> AdmissionResources();
 
 // One of those kinds was seen or is gone: what was shown of templates is to be asked again. False if it is of

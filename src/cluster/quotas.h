@@ -29,15 +29,15 @@ struct QuotaLack {
   std::string quota, resource;
   kube::Amount asked = 0, used = 0, hard = 0;
   bool never = false;    // more than the quota allows when nothing of it is used
-  bool unknown = false;  // nobody has counted yet what of it is used: the API server refuses everything
+  bool unknown = false;  // nobody has counted yet what of it is used
 
   friend bool operator==(const QuotaLack&, const QuotaLack&) = default;
 };
 
 // The ResourceQuotas of all namespaces, and what is charged for in each: every pod that is there, and what a
-// gang with seats has still to create. The quota controller's own count comes late both ways: it does not know
-// what was created a moment ago, nor what has just gone, and the API server refuses by it. So the larger of
-// its count and ours is taken as used.
+// gang with seats has still to create. The quota controller's own count comes late both ways: it does not
+// know what was created a moment ago, nor what has just gone, and the API server refuses by it. So the larger
+// of its count and ours is taken as used.
 class Quotas {
  public:
   // A ResourceQuota was seen, or is gone. Its key is "ns/name".
@@ -50,8 +50,8 @@ class Quotas {
   void Discharge(const std::string& ns, const QuotaChargePtr& charge, int64_t count) {
     Charge(ns, charge, -count);
   }
-  // A pod that is being deleted is charged for until this time and no longer, though it may stay for good on a
-  // node that is lost. Source: k8s.io/kubernetes/pkg/quota/v1/evaluator/core QuotaV1Pod.
+  // A pod that is being deleted is charged for until this time and no longer, though it may stay for good on
+  // a node that is lost. Source: k8s.io/kubernetes/pkg/quota/v1/evaluator/core QuotaV1Pod.
   void ChargeUntil(const std::string& ns, WallTime until, const QuotaChargePtr& charge);
   void DischargeUntil(const std::string& ns, WallTime until, const QuotaChargePtr& charge);
 
@@ -87,7 +87,8 @@ class Quotas {
   std::optional<QuotaLack> Look(const std::string& ns, std::span<const QuotaAsk> asks, WallTime now,
                                 bool add_asked) const;
   static void Add(Sums& sums, const kube::QuotaCharge& charge, int64_t count);
-  static kube::Amount Charged(const Namespace& ns, const Kept& kept, const std::string& resource, WallTime now);
+  static kube::Amount Charged(const Namespace& ns, const Kept& kept, const std::string& resource,
+                              WallTime now);
   void Tidy(const std::string& ns);
 
   std::map<std::string, Namespace, std::less<>> namespaces_;

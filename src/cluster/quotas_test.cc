@@ -42,7 +42,8 @@ TEST_F(QuotasTest, WithoutAQuotaThereIsRoomForAll) {
 }
 
 TEST_F(QuotasTest, TheWholeGangIsAskedForAndThePromisedCounts) {
-  quotas.TakeIn(QuotaDoc("q", {{"requests.nvidia.com/gpu", "16"}}, {{"requests.nvidia.com/gpu", "0"}}), false);
+  quotas.TakeIn(QuotaDoc("q", {{"requests.nvidia.com/gpu", "16"}}, {{"requests.nvidia.com/gpu", "0"}}),
+                false);
   EXPECT_FALSE(Lack(8, 2));
   quotas.Charge("ns", Gpus(2), 1);
   EXPECT_EQ(Lack(8, 2), (QuotaLack{"q", "requests.nvidia.com/gpu", 16'000, 2'000, 16'000}));

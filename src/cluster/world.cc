@@ -154,8 +154,8 @@ void DropPod(World& world, const std::string& key) {
 
 GangState& GangOfPod(World& world, const PodRecord& pod) {
   std::string kind = pod.gang.substr(0, pod.gang.find('/'));
-  auto framework =
-      std::ranges::find_if(jobs::AllFrameworks(), [&](const auto* f) { return f->resource().plural == kind; });
+  auto framework = std::ranges::find_if(jobs::AllFrameworks(),
+                                        [&](const auto* f) { return f->resource().plural == kind; });
   return world.GangAt(**framework, pod.ns, pod.gang.substr(pod.gang.rfind('/') + 1));
 }
 

@@ -74,7 +74,7 @@ struct TemplateCheck {
   // present one it is asked again (AdmissionVersions).
   uint64_t asked_of = 0, answer_of = 0;
   MonoTime asked_at{};
-  std::string asker;  // the gang that asked last
+  std::string asker;       // the gang that asked last
   MonoTime valid_until{};  // asked again after this
   int32_t failures = 0;
 };

@@ -187,8 +187,8 @@ bool Overcommitted(const Draft& draft, const GangState& gang) {
   return false;
 }
 
-// Somebody else took what the quota had. Nothing while the refusal may come of the API server's own count, which
-// is late: then the create is tried again.
+// Somebody else took what the quota had. Nothing while the refusal may come of the API server's own count,
+// which is late: then the create is tried again.
 std::optional<cluster::QuotaLack> QuotaTaken(Draft& draft, const GangState& gang) {
   if (!gang.quota_refused || !draft.world.quotas.any(gang.ns)) return {};
   // Pods that this step has seen are no longer promised.
@@ -333,8 +333,8 @@ void AdvanceSeated(Draft& draft, GangState& gang) {
 // A Gang that was deleted and made anew takes over what runs: the attempt number never comes back, and no pod
 // is restarted for the loss of a record. True if there was something to take over.
 bool AdoptPods(Draft& draft, GangState& gang) {
-  if (gang.status().attempt != 0) return false;
   GangStatus next = gang.status();
+  next.placement.clear();
   for (const auto& [name, pod] : gang.pods) {
     if (pod->owner_uid == gang.job->meta.uid) next.attempt = std::max(next.attempt, pod->attempt);
   }
@@ -352,7 +352,7 @@ bool AdoptPods(Draft& draft, GangState& gang) {
   if (!whole) next.placement.clear();
   next.needs = TotalNeed(gang);
   next.priority = gang.priority();
-  next.reason = {"Adopted", "the Gang was deleted and made anew from the pods of attempt " +
+  next.reason = {"Adopted", "its record was lost and is made anew from the pods of attempt " +
                                 std::to_string(next.attempt)};
   if (!gang.gang->unreadable.empty())
     draft.Record(gang, "Warning", "RecordUnreadable",
@@ -379,7 +379,8 @@ bool Resume(Draft& draft, GangState& gang) {
 
 void AdvanceWaiting(Draft& draft, GangState& gang) {
   const jobs::Job& job = *gang.job->job();
-  if (gang.assumed || AdoptPods(draft, gang) || Resume(draft, gang)) return;
+  if (gang.assumed || Resume(draft, gang)) return;
+  if (gang.status().attempt == 0 && AdoptPods(draft, gang)) return;
   Age(draft, gang);
   RemoveStalePods(draft, gang);
   if (gang.status().not_before && *gang.status().not_before > draft.now.wall) {
@@ -432,11 +433,13 @@ void EndGang(Draft& draft, GangState& gang) {
   CloseGang(draft, gang);
 }
 
-// Its Gang says that it is over, the job does not: somebody else wrote that. What the pods show decides.
+// Its Gang says that it is over, and the job does not; or it has seats of no attempt, or no seats: somebody
+// else wrote that. What the pods show decides.
 void Reopen(Draft& draft, GangState& gang) {
   GangStatus next = gang.status();
+  if (next.attempt == 0) next.placement.clear();
   next.phase = next.placement.empty() ? GangPhase::kQueued : GangPhase::kPlacing;
-  next.reason = {"Reopened", "the Gang was marked as over, but its job is not"};
+  next.reason = {"Reopened", "somebody wrote into the Gang what is not so"};
   draft.Record(gang, "Warning", next.reason.code, next.reason.message);
   draft.WriteGang(gang, std::move(next));
 }
@@ -477,7 +480,8 @@ void AdvanceGang(Draft& draft, GangState& gang) {
         CreateLookedUpServices(draft, gang, AsPlaced(gang, edited));
         return;
       }
-      return AdvanceSeated(draft, gang);
+      if (gang.status().attempt > 0 && !gang.status().placement.empty()) return AdvanceSeated(draft, gang);
+      return AdoptPods(draft, gang) ? void() : Reopen(draft, gang);
     case GangPhase::kRestarting:
       if (gang.assumed) return;
       return AdvanceRestart(draft, gang);

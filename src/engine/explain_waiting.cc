@@ -106,8 +106,7 @@ void Explain(Draft& draft, GangState& gang, const api::GangReason& reason) {
     next.priority = gang.priority();
     if (!draft.WriteGang(gang, std::move(next))) return;
     gang.reason_written = draft.now.mono;
-    if (new_code)
-      draft.Record(gang, IsForGood(reason) ? "Warning" : "Normal", reason.code, reason.message);
+    if (new_code) draft.Record(gang, IsForGood(reason) ? "Warning" : "Normal", reason.code, reason.message);
   } else if (reason != written) {
     draft.world.WakeAt(*gang.reason_written + kReasonInterval, gang.key);
   }

@@ -9,9 +9,9 @@ namespace {
 using api::GangPhase;
 using cluster::Action;
 using cluster::ActionKind;
-using ::testing::HasSubstr;
-using testing::HandDriven;
 using json::Doc;
+using testing::HandDriven;
+using ::testing::HasSubstr;
 
 kube::Status Exceeded() {
   return kube::ErrorStatus(403, "Forbidden", "pods \"x\" is forbidden: exceeded quota: q, requested: pods=1");
@@ -125,7 +125,8 @@ TEST_F(QuotaTest, AdmissionThatChangesIsAskedAgainBeforeTheGangIsPlaced) {
   engine.Job("a", 8);
   engine.Settle();
   ASSERT_EQ(Phase("a"), GangPhase::kQueued);
-  engine.See(kube::kLimitRanges, {{"metadata", {{"name", "l"}, {"namespace", "elsewhere"}, {"uid", "uid-l"}}}});
+  engine.See(kube::kLimitRanges,
+             {{"metadata", {{"name", "l"}, {"namespace", "elsewhere"}, {"uid", "uid-l"}}}});
   EXPECT_TRUE(Checks(engine.Step()).empty()) << "of another namespace";
   engine.See(kube::kMutatingWebhooks, {{"metadata", {{"name", "m"}, {"uid", "uid-m"}}}});
   engine.Nodes(8, 1);
@@ -155,7 +156,7 @@ TEST_F(QuotaTest, AWebhookThatCannotServeADryRunSaysNothingAgainstTheGang) {
   std::optional<Action> check = engine.RunUntil(ActionKind::kCheckTemplate);
   ASSERT_TRUE(check);
   engine.Answered(*check, kube::ErrorStatus(400, "BadRequest",
-                                               "admission webhook \"w.example.com\" does not support dry run"));
+                                            "admission webhook \"w.example.com\" does not support dry run"));
   engine.Settle();
   EXPECT_EQ(Phase("a"), GangPhase::kPlacing);
 }

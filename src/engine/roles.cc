@@ -53,7 +53,8 @@ std::string PinnedTo(const jobs::Job& job, size_t role) {
   return json::GetString(*job.roles[role].pod_template, "spec.nodeName");
 }
 
-// The quota that kept a template from being checked may have room by now; asked again soon, not at every change.
+// The quota that kept a template from being checked may have room by now; asked again soon, not at every
+// change.
 bool QuotaHasRoomAgain(Draft& draft, const GangState& gang, const TemplateCheck& check) {
   if (!check.quota_refusal || QuotaLackOf(draft.world, gang, draft.now)) return false;
   MonoTime due = check.asked_at + kQuotaAskedAgain;
@@ -170,7 +171,8 @@ std::vector<cluster::QuotaAsk> AsksOf(const GangState& gang) {
   std::vector<cluster::QuotaAsk> asks;
   const jobs::Job& job = *gang.job->job();
   for (size_t role = 0; role < gang.roles.size(); ++role) {
-    if (gang.roles[role].charge != nullptr) asks.push_back({gang.roles[role].charge, job.roles[role].replicas});
+    if (gang.roles[role].charge != nullptr)
+      asks.push_back({gang.roles[role].charge, job.roles[role].replicas});
   }
   int64_t services = job.pods() - static_cast<int64_t>(gang.services.size());
   if (services > 0) asks.push_back({cluster::ServiceCharge(), services});

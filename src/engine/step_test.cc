@@ -429,5 +429,35 @@ TEST(Step, APodThatLostItsLabelsIsDeletedAndItsRankRestartsTheGang) {
   EXPECT_EQ(engine.Gang("a").held.size(), 2u) << "its process still uses the node";
 }
 
+TEST(Step, SeatsThatSomebodyWroteAwayAreReadFromThePods) {
+  for (const json::Doc& patch : {json::Doc{{"status", {{"placement", nullptr}}}},
+                                 json::Doc{{"status", {{"attempt", 0}}}}, json::Doc{{"status", nullptr}}}) {
+    HandDriven engine;
+    engine.Nodes(2, 1);
+    engine.Job("a", 2);
+    engine.Settle();
+    for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
+    engine.Settle();
+    std::vector<api::NodeSeats> placement = engine.Gang("a").status().placement;
+    engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a", patch);
+    engine.Settle();
+    EXPECT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning) << patch;
+    EXPECT_EQ(engine.Gang("a").status().attempt, 1) << patch;
+    EXPECT_EQ(engine.Gang("a").status().placement, placement) << patch;
+  }
+}
+
+TEST(Step, SeatsThatNoPodShowsAreGivenBack) {
+  HandDriven engine;
+  engine.Nodes(2, 1);
+  engine.Job("a", 2);
+  ASSERT_TRUE(engine.RunUntil(ActionKind::kCreatePod));
+  engine.Gone(kube::kPods, "pods/default/a-worker-1");
+  engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a",
+              {{"status", {{"phase", "Running"}, {"placement", nullptr}}}});
+  engine.Step();
+  EXPECT_EQ(engine.Gang("a").status().phase, GangPhase::kQueued);
+}
+
 }  // namespace
 }  // namespace lockstep::engine

@@ -183,13 +183,15 @@ std::string AmountText(std::string_view resource, kube::Amount amount) {
 api::GangReason ExplainQuota(const cluster::QuotaLack& lack) {
   std::string asks = "asks for " + AmountText(lack.resource, lack.asked);
   if (lack.never) {
-    return {"QuotaTooSmall",
-            "can never start: " + asks + ", quota " + lack.quota + " allows " + Quantity(lack.resource, lack.hard)};
+    return {"QuotaTooSmall", "can never start: " + asks + ", quota " + lack.quota + " allows " +
+                                 Quantity(lack.resource, lack.hard)};
   }
   if (lack.unknown)
-    return {"QuotaUnknown", "quota " + lack.quota + ": nobody has counted yet what of " + lack.resource + " is used"};
-  return {"QuotaExceeded", "quota " + lack.quota + ": " + asks + ", used " + Quantity(lack.resource, lack.used) +
-                               " of " + Quantity(lack.resource, lack.hard)};
+    return {"QuotaUnknown",
+            "quota " + lack.quota + ": nobody has counted yet what of " + lack.resource + " is used"};
+  return {"QuotaExceeded", "quota " + lack.quota + ": " + asks + ", used " +
+                               Quantity(lack.resource, lack.used) + " of " +
+                               Quantity(lack.resource, lack.hard)};
 }
 
 // "4 nodes are cordoned": what a person took away for a while, and may give back.

@@ -84,8 +84,8 @@ void Operator::MakeReflectors() {
     add(framework->resource(), {options_.ns, "", ""});
 }
 
-// A cluster need not have every kind of job; one that runs PyTorchJobs alone has no CRD of TFJobs. What admission
-// goes by is good to know and not needed.
+// A cluster need not have every kind of job; one that runs PyTorchJobs alone has no CRD of TFJobs. What
+// admission goes by is good to know and not needed.
 bool Operator::Excused(const Reflector& reflector) const {
   if (IsAdmission(reflector.resource())) return !reflector.last_error().ok();
   return reflector.missing() && jobs::FrameworkOf(reflector.resource()) != nullptr;

@@ -188,7 +188,7 @@ void Reflector::Fail(kube::Status status, Next next) {
   last_error_ = std::move(status);
   Duration delay = std::max(Backoff(), last_error_.retry_after.value_or(Duration::zero()));
   LogLine(
-      options_.optional          ? LogLevel::kDebug
+      options_.optional        ? LogLevel::kDebug
       : failures_in_a_row_ > 1 ? LogLevel::kWarning
                                : LogLevel::kInfo,
       next == Next::kList ? "list will be tried again" : "watch will be tried again",

@@ -111,7 +111,7 @@ std::string SeenJob::state() const {
 }
 
 std::vector<const kube::Resource*> PictureResources() {
-  std::vector<const kube::Resource*> resources = {&kube::kNodes, &kube::kPods, &kube::kServices,
+  std::vector<const kube::Resource*> resources = {&kube::kNodes,  &kube::kPods,  &kube::kServices,
                                                   &kube::kEvents, &kube::kGangs, &kube::kResourceQuotas};
   for (const jobs::Framework* framework : jobs::AllFrameworks()) resources.push_back(&framework->resource());
   return resources;

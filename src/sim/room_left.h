@@ -46,8 +46,8 @@ std::string BrokenRule(const Picture& picture, const SeenJob& job, const api::Ga
                        const std::map<std::string, Taken>& taken);
 
 // All pods of the gang are alike, so SurelyFits is exact.
-// The name of a quota that has no room for all pods and services of a job, by the quota controller's count (or
-// without one); or "".
+// The name of a quota that has no room for all pods and services of a job, by the quota controller's count
+// (or without one); or "".
 std::string FullQuota(const Picture& picture, const SeenJob& job);
 
 bool Alike(const std::vector<RoleAsk>& asks);

@@ -75,8 +75,7 @@ def check_gang(cluster):
         ("phase Succeeded", {"status": {"phase": "Succeeded"}}),
         ("phase Queued", {"status": {"phase": "Queued"}}),
         ("no placement", {"status": {"placement": None}}),
-        ("placement on no node", {"status": {"placement": [{"node": "nowhere", "pods": [
-            {"role": "Master", "first": 0, "last": 0}, {"role": "Worker", "first": 0, "last": 1}]}]}}),
+        ("placement on no node", {"status": {"placement": ["nowhere=Master/0,Worker/0-1"]}}),
         ("attempt 0", {"status": {"attempt": 0}}),
         ("no status", {"status": None}),
     ]
@@ -85,8 +84,9 @@ def check_gang(cluster):
         cluster.api.patch(f"{path}/status", patch)
 
         def whole():
-            now = record(cluster, "edited").get("attempt", 0)
-            return now >= attempt and running(cluster, "edited", now) and now
+            now = record(cluster, "edited")
+            seated = now.get("attempt", 0) >= attempt and now.get("placement")
+            return seated and running(cluster, "edited", now["attempt"]) and now["attempt"]
 
         attempt = wait_until(f"edited runs again after {what}", whole, describe=lambda: record(cluster, "edited"))
         print(f"{what}: runs in attempt {attempt}: {record(cluster, 'edited')['reason']}", flush=True)

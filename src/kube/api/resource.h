@@ -23,8 +23,7 @@ struct Resource {
 extern const Resource kPods, kNodes, kServices, kEvents, kNamespaces, kConfigMaps, kServiceAccounts, kLeases,
     kPriorityClasses, kResourceQuotas, kLimitRanges, kRuntimeClasses, kMutatingWebhooks, kValidatingWebhooks,
     kMutatingPolicies, kMutatingPolicyBindings, kValidatingPolicies, kValidatingPolicyBindings,
-    kPersistentVolumes, kPersistentVolumeClaims,
-    kCustomResourceDefinitions, kPyTorchJobs, kTFJobs, kGangs;
+    kPersistentVolumes, kPersistentVolumeClaims, kCustomResourceDefinitions, kPyTorchJobs, kTFJobs, kGangs;
 
 std::span<const Resource* const> AllResources();
 // By kind and apiVersion of a manifest; null if unknown here.

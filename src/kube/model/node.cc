@@ -13,6 +13,23 @@ bool Node::ready() const {
                              [](const NodeCondition& c) { return c.type == "Ready" && c.status == "True"; });
 }
 
+namespace {
+
+// A node that claims less than nothing has nothing of it.
+Resources ParseAmounts(Reader& read, const Doc& status, std::string_view key) {
+  Resources amounts;
+  const Doc* doc = read.Object(status, "status", key);
+  if (doc == nullptr) return amounts;
+  for (const auto& [name, value] : doc->items()) {
+    Result<Amount> amount = ParseQuantity(value);
+    if (!amount) read.Fail(Join(Join("status", key), name), amount.error().message);
+    if (amount) amounts.emplace_hint(amounts.end(), name, std::max<Amount>(*amount, 0));
+  }
+  return amounts;
+}
+
+}  // namespace
+
 Result<Node> ParseNode(const Doc& object) {
   if (!object.is_object()) return Error{std::string("node: must be an object, is ") + object.type_name()};
   Node node;
@@ -26,7 +43,7 @@ Result<Node> ParseNode(const Doc& object) {
   }
   if (const Doc* status = read.Object(object, "", "status")) {
     std::string_view amounts = read.Object(*status, "status", "allocatable") ? "allocatable" : "capacity";
-    node.allocatable = read.Take(ParseResources(json::Key(status, amounts), Join("status", amounts)));
+    node.allocatable = ParseAmounts(read, *status, amounts);
     node.boot_id = json::GetString(*status, "nodeInfo.bootID");
     std::string path = "status.conditions";
     for (const Doc* condition : read.Objects(*status, "status", "conditions")) {

@@ -151,8 +151,8 @@ QuotaCharge ChargeOf(const Doc& pod, const Resources& requests) {
     auto found = amounts.find(name);
     return found != amounts.end() && found->second > 0;
   };
-  charge.best_effort = !asks(requests, "cpu") && !asks(requests, "memory") && !asks(limits, "cpu") &&
-                       !asks(limits, "memory");
+  charge.best_effort =
+      !asks(requests, "cpu") && !asks(requests, "memory") && !asks(limits, "cpu") && !asks(limits, "memory");
   charge.crosses_namespaces = CrossesNamespaces(pod);
   charge.priority_class = json::GetString(pod, "spec.priorityClassName");
   return charge;

@@ -8,14 +8,14 @@
 
 namespace lockstep::kube {
 
-// What one object is charged for in the ResourceQuotas of its namespace, under every name that a quota may use
-// for it ("pods", "count/pods", "cpu", "requests.nvidia.com/gpu", "limits.memory", "services"), and what the
-// scopes of quotas ask about it.
+// What one object is charged for in the ResourceQuotas of its namespace, under every name that a quota may
+// use for it ("pods", "count/pods", "cpu", "requests.nvidia.com/gpu", "limits.memory", "services"), and what
+// the scopes of quotas ask about it.
 struct QuotaCharge {
   Resources amounts;
-  bool pod = true;  // scopes select pods alone
-  bool terminating = false;  // has an activeDeadlineSeconds
-  bool best_effort = false;  // asks for neither cpu nor memory
+  bool pod = true;                  // scopes select pods alone
+  bool terminating = false;         // has an activeDeadlineSeconds
+  bool best_effort = false;         // asks for neither cpu nor memory
   bool crosses_namespaces = false;  // has affinity terms about other namespaces
   std::string priority_class;
 
@@ -43,8 +43,7 @@ struct QuotaScope {
 struct ResourceQuota {
   std::string ns, name;
   Resources hard;  // as the spec has it
-  // As the quota controller wrote it down last: the API server enforces these, and refuses everything that is
-  // charged for a name that `used` lacks.
+  // As the quota controller wrote it down last, and the API server enforces it.
   Resources enforced, used;
   std::vector<QuotaScope> scopes;  // all of them must select
 

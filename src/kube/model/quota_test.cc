@@ -54,7 +54,9 @@ TEST(ResourceQuota, ScopesSelectAsTheEvaluatorDoes) {
   QuotaCharge gold = ChargeOf(Pod(R"({"spec":{"priorityClassName":"gold","containers":[{}]}})"));
   QuotaCharge crosses = ChargeOf(Pod(R"({"spec":{"containers":[{}],"affinity":{"podAntiAffinity":
     {"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":{"namespaceSelector":{}}}]}}}})"));
-  auto selects = [](const std::string& spec, const QuotaCharge& charge) { return Scoped(spec).Selects(charge); };
+  auto selects = [](const std::string& spec, const QuotaCharge& charge) {
+    return Scoped(spec).Selects(charge);
+  };
 
   EXPECT_TRUE(selects(R"({"scopes":["BestEffort"]})", plain));
   EXPECT_FALSE(selects(R"({"scopes":["BestEffort"]})", asks));
