@@ -137,7 +137,7 @@ def check_owners(cluster):
     cluster.api.create(PODS, {
         "metadata": {"name": "stray", "labels": {
             "training.kubeflow.org/job-name": "hen", "training.kubeflow.org/operator-name": "pytorchjob-controller",
-            "training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": "0",
+            "training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": "5",
             "lockstep.dev/attempt": "1"}},
         "spec": {"nodeName": "node-0", "containers": [{"name": "c", "image": "i"}]}})
     assert running(cluster, "hen", 1) and running(cluster, "egg", 1)
@@ -177,7 +177,7 @@ def check_huge(cluster, operator):
     before = rss(operator)
     images = [{"names": [f"example.com/{i:05}/" + "x" * 900], "sizeBytes": 1} for i in range(1300)]
     for i in range(20):
-        cluster.api.create(f"{CORE}/nodes", {"metadata": {"name": f"huge-{i}"}, "status": {
+        cluster.api.create(f"{CORE}/nodes", {"metadata": {"name": f"huge-{i}"}, "spec": {"unschedulable": True}, "status": {
             "images": images, "capacity": {"cpu": "4", "pods": "10"}, "conditions": [{"type": "Ready", "status": "True"}]}})
     too_large = pytorchjob("too-large", 2, annotations={"note": "x" * 10_000_000})
     try:
