@@ -1,4 +1,4 @@
-# room(<folder> [DEPENDS <room>...] [LIBS <library>...])
+# room(<folder> [DEPENDS <room>...] [LIBS <library>...] [TEST_LIBS <library>...])
 #
 # One folder of src/ is one static library `room_<name>`; its *_test.cc become one test program
 # `<name>_test`, each *_bench.cc a benchmark program and each *_fuzz.cc a fuzz target. DEPENDS may name only
@@ -26,7 +26,7 @@ add_library(source_dir STATIC ${CMAKE_BINARY_DIR}/source_dir.cc)
 target_include_directories(source_dir PRIVATE ${CMAKE_SOURCE_DIR}/src)
 
 function(room folder)
-  cmake_parse_arguments(ROOM "" "" "DEPENDS;LIBS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "DEPENDS;LIBS;TEST_LIBS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   set(dir ${CMAKE_SOURCE_DIR}/src/${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cc ${dir}/*/*.cc)
@@ -60,7 +60,7 @@ function(room folder)
       target_compile_options(${name}_test PRIVATE -O0)
     endif()
     target_link_libraries(${name}_test PRIVATE room_${name} source_dir GTest::gmock GTest::gtest_main
-                          rapidcheck rapidcheck_gtest)
+                          rapidcheck rapidcheck_gtest ${ROOM_TEST_LIBS})
     add_test(NAME ${name}_test COMMAND ${name}_test)
     # One seed for every run of ctest, so that a failure of CI is a failure everywhere; a program that is run by
     # hand draws a new one and prints it.
@@ -70,7 +70,7 @@ function(room folder)
     get_filename_component(bench ${file} NAME_WE)
     add_executable(${name}_${bench} ${file})
     target_precompile_headers(${name}_${bench} REUSE_FROM pch)
-    target_link_libraries(${name}_${bench} PRIVATE room_${name} benchmark::benchmark_main)
+    target_link_libraries(${name}_${bench} PRIVATE room_${name} benchmark::benchmark_main ${ROOM_TEST_LIBS})
   endforeach()
   foreach(file ${fuzzers})
     fuzz_target(${name} ${file})

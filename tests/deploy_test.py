@@ -14,6 +14,12 @@ DEPLOY = ROOT / "deploy"
 CLUSTER_RIGHTS = {
     ("", "nodes"): {"get", "list", "watch"},
     ("", "pods"): {"get", "list", "watch", "create", "delete"},
+    ("", "persistentvolumeclaims"): {"list", "watch"},
+    ("", "persistentvolumes"): {"list", "watch"},
+    ("storage.k8s.io", "storageclasses"): {"list", "watch"},
+    ("storage.k8s.io", "csinodes"): {"list", "watch"},
+    ("storage.k8s.io", "volumeattachments"): {"list", "watch"},
+    ("apps", "daemonsets"): {"list", "watch"},
     ("", "services"): {"get", "list", "watch", "create", "update", "delete"},
     ("", "resourcequotas"): {"get", "list", "watch"},
     ("", "namespaces"): {"get", "list", "watch"},

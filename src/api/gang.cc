@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "api/placement_text.h"
 #include "base/ascii.h"
 #include "base/hash.h"
 #include "kube/api/resource.h"
@@ -91,85 +91,19 @@ GangSpec ReadSpec(Reader& read, const Doc& object) {
   return spec;
 }
 
-std::optional<int32_t> ParseIndex(std::string_view text) {
-  int32_t index = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return index >= 0 && index < kMaxIndex ? std::optional(index) : std::nullopt;
-}
-
-// "rack.internal" of "gpu-7.rack.internal"; "" of "gpu-7".
-std::string_view DomainOf(std::string_view node) {
-  size_t dot = node.find('.');
-  return dot == node.npos ? std::string_view() : node.substr(dot + 1);
-}
-
-// "Worker/0-6" or "Master/0".
-std::optional<RoleRange> ParseRange(std::string_view text) {
-  size_t slash = text.find('/');
-  if (slash == text.npos || slash == 0) return std::nullopt;
-  std::string_view indices = text.substr(slash + 1);
-  size_t dash = indices.find('-');
-  std::optional<int32_t> first = ParseIndex(indices.substr(0, dash));
-  std::optional<int32_t> last = dash == indices.npos ? first : ParseIndex(indices.substr(dash + 1));
-  if (!first || !last || *first > *last) return std::nullopt;
-  return RoleRange{std::string(text.substr(0, slash)), *first, *last};
-}
-
-std::string RangeText(const RoleRange& range) {
-  std::string text = range.role + "/" + std::to_string(range.first);
-  return range.first == range.last ? text : text + "-" + std::to_string(range.last);
-}
-
-// "gpu-7=Master/0,Worker/0-6": a third of what an object per range would take. A name that ends in a dot has
-// the domain of the node before it, for clouds give every node the same long one.
-std::optional<NodeSeats> ParseSeats(std::string_view text, std::string& domain) {
-  size_t equals = text.find('=');
-  if (equals == text.npos || equals == 0) return std::nullopt;
-  NodeSeats seats{std::string(text.substr(0, equals)), {}};
-  if (seats.node.ends_with('.')) seats.node += domain;
-  domain = DomainOf(seats.node);
-  for (std::string_view rest = text.substr(equals + 1);;) {
-    size_t comma = rest.find(',');
-    std::optional<RoleRange> range = ParseRange(rest.substr(0, comma));
-    if (!range) return std::nullopt;
-    seats.pods.push_back(*std::move(range));
-    if (comma == rest.npos) return seats;
-    rest.remove_prefix(comma + 1);
-  }
-}
-
 Doc PlacementDoc(const std::vector<NodeSeats>& placement) {
-  if (placement.empty()) return {};
-  Doc entries = Doc::array();
-  std::string_view domain;
-  for (const NodeSeats& seats : placement) {
-    std::string_view own = DomainOf(seats.node);
-    bool again = !own.empty() && own == domain;
-    std::string text = again ? seats.node.substr(0, seats.node.size() - own.size()) : seats.node;
-    domain = own;
-    const char* separator = "=";
-    for (const RoleRange& range : seats.pods) {
-      text += separator + RangeText(range);
-      separator = ",";
-    }
-    entries.push_back(std::move(text));
-  }
-  return entries;
+  return placement.empty() ? Doc() : Doc(PlacementText(placement));
 }
 
 std::vector<NodeSeats> ReadPlacement(Reader& read, const Doc& status) {
   std::vector<NodeSeats> placement;
   std::vector<std::string> entries = read.Texts(status, "status", "placement");
-  if (entries.size() > kMaxSeatedNodes) read.Fail("status.placement", "has too many nodes");
-  std::string domain;
-  for (size_t i = 0; i < entries.size() && i < kMaxSeatedNodes; ++i) {
-    std::optional<NodeSeats> seats = ParseSeats(entries[i], domain);
-    if (!seats) {
-      read.Fail(Join("status.placement", i), "must be like gpu-7=Master/0,Worker/0-6");
-      break;
-    }
-    placement.push_back(*std::move(seats));
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (ParsePlacementText(entries[i], kMaxSeatedNodes, placement)) continue;
+    read.Fail(Join("status.placement", i), placement.size() >= kMaxSeatedNodes
+                                               ? "has too many nodes"
+                                               : "must be like gpu-7=Master/0,Worker/0-6");
+    break;
   }
   return placement;
 }

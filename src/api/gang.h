@@ -49,7 +49,7 @@ struct RoleRange {
   friend bool operator==(const RoleRange&, const RoleRange&) = default;
 };
 
-// Grouped by node and without UIDs, so that 5,000 pods are about 50 KB of status.
+// Grouped by node and without UIDs. Written as in placement_text.h.
 struct NodeSeats {
   std::string node;
   std::vector<RoleRange> pods;

@@ -67,10 +67,11 @@ json::Doc StatusSchema() {
               "back, also not when a placement was undone.")},
        {"pods", Int32("Number of pods of all roles.")},
        {"placement",
-        With(List("The seats of the current attempt, one entry a node: "
-                  "\"gpu-7=Master/0,Worker/0-6\" seats the Master and Workers 0 to 6 on node gpu-7. A name "
-                  "that ends in a dot has the domain of the node before it.",
-                  Text("Node and the ranges of indices that it seats.")),
+        With(List("The seats of the current attempt: "
+                  "\"gpu-7=Master/0,Worker/0-6\" seats the Master and Workers 0 to 6 on node gpu-7, "
+                  "\"gpu-{07..31}=Worker/0-199\" Workers 0 to 199 on the nodes gpu-07 to gpu-31, as many on "
+                  "each, and \"gpu-{1*2,4}=Worker/0-2\" two on gpu-1 and one on gpu-4.",
+                  Text("Nodes and the ranges of indices that they seat.")),
              "maxItems", 20000)},
        {"restarts", std::move(restarts)},
        {"needs", Map("Requests of the whole gang, as admission left its pods.", Quantity("An amount."))},

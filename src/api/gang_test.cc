@@ -111,36 +111,6 @@ TEST(Gang, SaturatedNeedsComeBackSaturated) {
   EXPECT_EQ(gang->status.needs, status.needs);
 }
 
-// Eight pods a node, names as clouds give them.
-GangStatus Seated(int pods, int per_node) {
-  GangStatus status;
-  for (int i = 0; i < pods; i += per_node) {
-    std::string node = "ip-10-0-" + std::to_string(i / per_node / 250 + 100) + "-" +
-                       std::to_string(i / per_node % 250 + 100) + ".eu-west-1.internal";
-    status.placement.push_back({node, {{"Worker", i, i + per_node - 1}}});
-  }
-  return status;
-}
-
-TEST(Gang, PlacementIsCompact) {
-  std::vector<GangRole> roles = {{"Worker", 20000, 20000}};
-  EXPECT_LT(json::Dump(StatusDoc(Seated(5000, 8), roles)).size(), 50u << 10);
-  EXPECT_LT(json::Dump(StatusDoc(Seated(20000, 4), roles)).size(), 256u << 10);
-  EXPECT_LT(json::Dump(StatusDoc(Seated(20000, 8), roles)).size(), 160u << 10);
-}
-
-TEST(Gang, PlacementNamesADomainOnce) {
-  GangStatus status;
-  status.placement = {{"a.x.io", {{"W", 0, 0}}}, {"b.x.io", {{"W", 1, 2}}}, {"c", {{"W", 3, 3}}},
-                      {"d.x.io", {{"W", 4, 4}}}, {"e.y.io", {{"W", 5, 5}}}, {"f.y.io", {{"W", 6, 6}}}};
-  json::Doc doc = StatusDoc(status, {{"W", 7, 7}});
-  EXPECT_EQ(doc["placement"],
-            json::Doc({"a.x.io=W/0", "b.=W/1-2", "c=W/3", "d.x.io=W/4", "e.y.io=W/5", "f.=W/6"}));
-  Result<Gang> gang = ParseGang(Stored(Bert(), status));
-  ASSERT_TRUE(gang.ok()) << gang.error().message;
-  EXPECT_EQ(gang->status.placement, status.placement);
-}
-
 TEST(Gang, EveryPhaseHasAName) {
   for (int i = 0; i <= static_cast<int>(GangPhase::kFailed); ++i) {
     auto phase = static_cast<GangPhase>(i);

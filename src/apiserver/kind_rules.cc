@@ -166,7 +166,8 @@ bool SpecChanged(const Resource& resource, const Doc& object, const Doc& old) {
 bool HasStatus(const Resource& resource) {
   return IsCustom(resource) ||
          OneOf(resource, kube::kPods, kube::kNodes, kube::kServices, kube::kNamespaces, kube::kResourceQuotas,
-               kube::kPersistentVolumes, kube::kPersistentVolumeClaims, kube::kCustomResourceDefinitions);
+               kube::kPersistentVolumes, kube::kPersistentVolumeClaims, kube::kVolumeAttachments,
+               kube::kDaemonSets, kube::kCustomResourceDefinitions);
 }
 
 bool AllowsCreateOnUpdate(const Resource& resource) {

@@ -106,7 +106,7 @@ void Restore(Doc& metadata, const Doc& old, const char* member) {
 
 bool CountsGenerations(const Resource& resource) {
   return IsCustom(resource) || &resource == &kube::kPods || &resource == &kube::kPriorityClasses ||
-         &resource == &kube::kCustomResourceDefinitions;
+         &resource == &kube::kDaemonSets || &resource == &kube::kCustomResourceDefinitions;
 }
 
 void FillSystemFields(const Resource& resource, Doc& object, std::string uid, WallTime now) {

@@ -20,8 +20,10 @@ uint64_t HashQuery(const kube::PodQuery& query, uint64_t seed) {
   return query.namespace_selector ? StableHash(query.namespace_selector->text(), seed) : seed;
 }
 
+std::string ClaimLabel(const std::string& claim) { return "claim " + claim; }
+
 uint64_t HashRules(const kube::PodRules& rules, uint64_t seed) {
-  for (const auto* terms : {&rules.affinity, &rules.anti_affinity}) {
+  for (const auto* terms : {&rules.affinity, &rules.anti_affinity, &rules.together}) {
     for (const kube::PodTerm& term : *terms) seed = HashQuery(term.pods, StableHash(term.topology_key, seed));
     seed = HashNumber(static_cast<int64_t>(terms->size()), seed);
   }
@@ -46,6 +48,18 @@ PodIdentityPtr MakeIdentity(std::string ns, kube::Labels labels, kube::PodRules 
   identity->name = std::move(name);
   identity->hash = hash;
   return identity;
+}
+
+kube::Labels WithClaims(kube::Labels labels, const kube::PodNeed& need) {
+  for (const std::string& claim : need.claims) labels[ClaimLabel(claim)] = "used";
+  return labels;
+}
+
+kube::PodQuery UsersOf(const std::string& claim) {
+  kube::PodQuery query;
+  query.labels.requirements.push_back({ClaimLabel(claim), kube::SelectorOp::kIn, {"used"}});
+  query.namespaces = {claim.substr(0, claim.find('/'))};
+  return query;
 }
 
 bool IsPerPodLabel(std::string_view key) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/model/pod_rules.h"
+#include "kube/model/pod.h"
 
 namespace lockstep::cluster {
 
@@ -19,6 +19,15 @@ struct PodIdentity {
 
   friend bool operator==(const PodIdentity&, const PodIdentity&) = default;
 };
+// Topology keys of rules that come from volumes; no label has such a key.
+inline constexpr std::string_view kSameNode = "";       // every node is a domain
+inline constexpr std::string_view kWholeCluster = "*";  // all nodes are one domain
+
+// The claims of a pod are to other pods as labels with a key that no label can have.
+kube::Labels WithClaims(kube::Labels labels, const kube::PodNeed& need);
+// The pods that use the claim ("ns/name").
+kube::PodQuery UsersOf(const std::string& claim);
+
 using PodIdentityPtr = std::shared_ptr<const PodIdentity>;
 
 PodIdentityPtr MakeIdentity(std::string ns, kube::Labels labels, kube::PodRules rules, std::string name);

@@ -36,7 +36,8 @@ class ChangeLog {
 
 // What one view of the cluster holds: the pods on its nodes and the indexes over what is left.
 struct Load {
-  static constexpr size_t kMaxIndexes = 128;  // the least recently used goes first
+  // As many always; more where the cluster is small. The least recently used goes first.
+  static constexpr size_t kMaxIndexes = 128;
   static constexpr size_t kMaxAnswers = 4096;
 
   struct Indexed {
@@ -44,6 +45,7 @@ struct Load {
     uint64_t last_used = 0;
     uint64_t seen = 0;                 // of the change log
     uint64_t order_version = 0;        // of Nodes::ByName
+    uint64_t volumes_version = 0;      // of Nodes::volumes, if its pods have claims
     std::shared_ptr<SeatIndex> index;  // shared with copies of the world until one of them changes it
   };
 

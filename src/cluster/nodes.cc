@@ -173,6 +173,10 @@ void Nodes::Changed(NodeId node) {
   }
 }
 
+void Nodes::NoteVolumes() {
+  for (Load& load : loads_) ++load.generation;
+}
+
 ClassId Nodes::Class(const kube::PodNeed& need) {
   if (!need.rules.empty()) {
     kube::PodNeed plain = need;
@@ -184,7 +188,8 @@ ClassId Nodes::Class(const kube::PodNeed& need) {
   for (; first != last; ++first) {
     if (classes_[first->second]->need == need) return first->second;
   }
-  auto added = std::make_shared<PodClass>(PodClass{need, RequestsOf(need.requests, columns_)});
+  auto added = std::make_shared<PodClass>(
+      PodClass{need, RequestsOf(need.requests, columns_), WishesOf(need.preferred)});
   ClassId id;
   if (!free_classes_.empty()) {
     id = free_classes_.back();

@@ -17,6 +17,7 @@
 #include "cluster/requests.h"
 #include "cluster/residents.h"
 #include "cluster/seat_index.h"
+#include "cluster/volumes.h"
 #include "kube/model/node.h"
 #include "kube/model/pod.h"
 
@@ -31,9 +32,9 @@ enum class Tenure : uint8_t { kPod, kDaemon };
 // The nodes of the cluster and what is left on them. A plain value: flat arrays, interned classes; copies
 // share what does not change.
 //
-// A class that is asked for gets an index of its seats (the 128 last asked), which catches up with the nodes
-// that changed since; so "does a gang of alike pods fit" costs no scan. Ids depend on the order of arrival;
-// results never do: ties are broken by node name.
+// A class that is asked for gets an index of its seats (the 128 last asked, or as many as 64 MiB hold), which
+// catches up with the nodes that changed since; so "does a gang of alike pods fit" costs no scan. Ids depend
+// on the order of arrival; results never do: ties are broken by node name.
 class Nodes {
  public:
   // A new or changed node. Pods on it stay counted. An equal node changes nothing.
@@ -92,6 +93,13 @@ class Nodes {
   std::vector<kube::Amount> FreeFor(ClassId pod_class, View view = View::kNow);
   const kube::Taint& taint(uint16_t id) const { return taints_[id]; }
 
+  // Claims and their volumes; what they change is noted by NoteVolumes.
+  const Volumes& volumes() const { return volumes_; }
+  Volumes& volumes() { return volumes_; }
+  void NoteVolumes();
+  // Whether pods of all these classes can be on the node together, as far as the limits of its volumes go.
+  bool TakesVolumes(NodeId node, std::span<const ClassId> classes, View view = View::kNow) const;
+
   // Who is on the nodes; counted by Occupy and Release.
   Residents& residents() { return residents_; }
   const Residents& residents() const { return residents_; }
@@ -130,6 +138,7 @@ class Nodes {
   void CatchUp(Load::Indexed& indexed, View view);
   Refusal JudgeFacts(const NodeFacts& facts, const kube::PodNeed& need) const;
   uint8_t TierOf(const NodeFacts& facts, const PodClass& pod_class) const;
+  bool TakesVolumes(NodeId node, std::span<const std::string> claims, View view) const;
 
   std::vector<Slot> slots_;
   std::vector<NodeId> free_slots_;
@@ -143,6 +152,7 @@ class Nodes {
   std::vector<kube::Amount> allocatable_;  // slot × column
   std::array<Load, 2> loads_;
   Residents residents_;
+  Volumes volumes_;
   DomainCache domains_;
 
   std::vector<std::shared_ptr<const PodClass>> classes_;  // null: free

@@ -233,7 +233,7 @@ class RandomLife : public ::testing::TestWithParam<unsigned> {
     }
     ASSERT_TRUE(refused.empty());
     decltype(buckets) walked;
-    for (size_t tier = 0; tier < SeatIndex::kTiers; ++tier) {
+    for (size_t tier = 0; tier < index.tiers(); ++tier) {
       for (int32_t b = index.BucketAtMost(tier, SeatIndex::kLastBucket); b > 0;
            b = index.BucketAtMost(tier, b - 1)) {
         for (uint32_t rank = index.NextInBucket(tier, b, 0); rank != RankSet::kEnd;

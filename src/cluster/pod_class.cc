@@ -1,6 +1,8 @@
 #include "cluster/pod_class.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "base/hash.h"
 
@@ -23,7 +25,8 @@ uint64_t HashRequirements(const std::vector<kube::Requirement>& requirements, ui
 bool SameConstraints(std::span<const kube::PodNeed* const> needs) {
   return std::ranges::all_of(needs, [&](const kube::PodNeed* need) {
     return need->nodes == needs[0]->nodes && need->tolerations == needs[0]->tolerations &&
-           need->host_ports == needs[0]->host_ports;
+           need->host_ports == needs[0]->host_ports && need->preferred == needs[0]->preferred &&
+           need->claims == needs[0]->claims;
   });
 }
 
@@ -33,7 +36,23 @@ kube::PodNeed Held(const kube::PodNeed& need) {
   kube::PodNeed held;
   held.requests = need.requests;
   held.host_ports = need.host_ports;
+  held.claims = need.claims;
   return held;
+}
+
+std::vector<int32_t> WishesOf(const std::vector<kube::PreferredNodes>& preferred) {
+  std::set<int32_t, std::greater<>> sums{0};
+  int64_t all = 0;
+  for (const kube::PreferredNodes& term : preferred) all += term.weight;
+  if (preferred.size() <= 4) {
+    for (const kube::PreferredNodes& term : preferred) {
+      for (int32_t sum : std::set<int32_t>(sums.begin(), sums.end())) sums.insert(sum + term.weight);
+    }
+  } else {
+    for (size_t i = 0; i < kMaxWishes; ++i)
+      sums.insert(static_cast<int32_t>(std::min<int64_t>(all * static_cast<int64_t>(i) / 15, INT32_MAX)));
+  }
+  return {sums.begin(), sums.end()};
 }
 
 uint64_t HashOf(const kube::PodNeed& need) {
@@ -47,6 +66,11 @@ uint64_t HashOf(const kube::PodNeed& need) {
   }
   hash = StableHash(need.nodes.node, hash);
   for (const std::string& rule : need.unmet) hash = StableHash(rule, hash);
+  for (const std::string& claim : need.claims) hash = StableHash(claim, hash);
+  for (const kube::PreferredNodes& term : need.preferred) {
+    hash = HashRequirements(term.nodes.fields, HashRequirements(term.nodes.labels, hash));
+    hash = HashNumber(static_cast<uint64_t>(term.weight), hash);
+  }
   for (const kube::Toleration& toleration : need.tolerations) {
     hash = StableHash(toleration.effect, StableHash(toleration.value, StableHash(toleration.key, hash)));
   }

@@ -15,11 +15,17 @@ namespace lockstep::cluster {
 struct PodClass {
   kube::PodNeed need;
   std::vector<Request> requests;  // see RequestsOf
+  std::vector<int32_t> wishes;    // see WishesOf
 };
 
 // What is left of a need once its pod has a node: where it may run no longer matters. Pods that a DaemonSet
 // ties to one node each then share a class.
 kube::PodNeed Held(const kube::PodNeed& need);
+
+// The sums that preferred node affinity can give a node, from the best to 0; where more than four terms make
+// too many, kMaxWishes of equal distance.
+inline constexpr size_t kMaxWishes = 16;
+std::vector<int32_t> WishesOf(const std::vector<kube::PreferredNodes>& preferred);
 
 // Equal on every machine and in every run.
 uint64_t HashOf(const kube::PodNeed& need);

@@ -24,6 +24,10 @@ std::string_view ReasonText(Reason reason) {
       return "resource";
     case Reason::kPods:
       return "pods";
+    case Reason::kVolume:
+      return "volume";
+    case Reason::kVolumeLimit:
+      return "volumeLimit";
     case Reason::kNoTopology:
       return "noTopology";
     case Reason::kAntiAffinity:
@@ -32,6 +36,8 @@ std::string_view ReasonText(Reason reason) {
       return "affinity";
     case Reason::kSpread:
       return "spread";
+    case Reason::kVolumeInUse:
+      return "volumeInUse";
   }
   CHECK(false) << "unknown reason " << static_cast<int>(reason);
   return "";

@@ -38,7 +38,9 @@ int32_t SeatIndex::BucketAtLeast(size_t tier, int32_t seats) const {
 void SeatIndex::Recount(const Row& row, int32_t sign) {
   if (!row.present) return;
   nodes_ += sign;
-  totals_[row.tier] += sign * int64_t{row.seats};
+  if (row.tier >= tiers_.size()) tiers_.resize(row.tier + size_t{1});
+  total_ += sign * int64_t{row.seats};
+  tiers_[row.tier].seats += sign * int64_t{row.seats};
   if (row.seats > 0) return;
   auto found = std::ranges::find(refused_, row.refusal, &Count::refusal);
   if (found == refused_.end()) found = refused_.insert(refused_.end(), {row.refusal, 0});

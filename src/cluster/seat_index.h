@@ -15,12 +15,12 @@ using NodeId = uint32_t;  // index into the flat arrays of Nodes; slots of remov
 // Where the pods of one class fit, kept up to date node by node: seats per node, their total, and the nodes
 // with exactly n seats in order of their names. `Nodes` owns and updates it; placement reads it.
 //
-// Nodes come in two tiers: those whose extended resources the class asks for all (or that have none), and
-// those that have devices the class has no use for. A CPU pod takes a GPU node only when nothing else is
-// left.
+// Nodes come in tiers, the best first: by PreferNoSchedule taints that the class does not tolerate, then by
+// the weights of its preferred node affinity, then those that have devices the class has no use for come
+// last: a CPU pod without wishes takes a GPU node only when nothing else is left.
 class SeatIndex {
  public:
-  static constexpr size_t kTiers = 2;
+  static constexpr size_t kMaxDisliked = 3;  // more such taints count as so many
   // Nodes with more seats than this share the last bucket: totals stay exact, "most seats first" is then
   // exact only up to here. No kubelet runs a thousand pods.
   static constexpr int32_t kLastBucket = 1023;
@@ -40,8 +40,10 @@ class SeatIndex {
 
   const Row& row(NodeId node) const { return rows_[node]; }
   int32_t seats(NodeId node) const { return node < rows_.size() ? rows_[node].seats : 0; }
-  int64_t total() const { return totals_[0] + totals_[1]; }
-  int64_t total(size_t tier) const { return totals_[tier]; }
+  int64_t total() const { return total_; }
+  // One more than the last tier that ever had a node.
+  size_t tiers() const { return tiers_.size(); }
+  bool has_seats(size_t tier) const { return tiers_[tier].seats > 0; }
   int32_t nodes() const { return nodes_; }
   // How many nodes have no seat, and why. In no particular order; counts may be 0.
   const std::vector<Count>& refused() const { return refused_; }
@@ -61,6 +63,7 @@ class SeatIndex {
 
  private:
   struct Tier {
+    int64_t seats = 0;
     std::vector<RankSet> buckets;                         // [0] stays empty
     std::array<uint64_t, (kLastBucket + 1) / 64> used{};  // which buckets have members
   };
@@ -70,8 +73,8 @@ class SeatIndex {
   void Leave(const Row& row, uint32_t rank);
 
   std::vector<Row> rows_;  // by NodeId
-  std::array<Tier, kTiers> tiers_;
-  std::array<int64_t, kTiers> totals_{};
+  std::vector<Tier> tiers_;
+  int64_t total_ = 0;
   int32_t nodes_ = 0;
   std::vector<Count> refused_;
 };

@@ -28,8 +28,9 @@ void SweepClasses(World& world) {
     for (const World::Occupancy& some : pods) used.push_back(some.pod_class);
   }
   for (const auto& [key, gang] : world.gangs) {
-    for (const RoleState& role : gang.roles) used.push_back(role.pod_class);
+    for (const RoleState& role : gang.roles) used.insert(used.end(), {role.pod_class, role.plain_class});
   }
+  for (const auto& [key, set] : world.daemons.sets) used.push_back(set.pod_class);
   world.nodes.SweepClasses(used);
   world.classes_kept = world.nodes.class_count();
 }

@@ -5,6 +5,7 @@
 #include "api/labels.h"
 #include "base/ascii.h"
 #include "base/hash.h"
+#include "cluster/observed_volumes.h"
 #include "jobs/pod.h"
 #include "jobs/status.h"
 #include "kube/api/resource.h"
@@ -80,7 +81,7 @@ void SetContainers(const kube::Pod& pod, PodRecord& record) {
 
 // What other pods' rules see of it. For people it goes by its job's name, or its controller's.
 PodIdentityPtr IdentityOf(const World& world, const kube::Pod& pod, const PodRecord& record) {
-  kube::Labels labels = pod.meta.labels;
+  kube::Labels labels = WithClaims(pod.meta.labels, pod.need);
   const kube::OwnerRef* owner = pod.meta.controller();
   std::string name = owner == nullptr ? pod.meta.name : owner->name;
   if (!record.gang.empty()) {
@@ -102,6 +103,9 @@ PodPtr MakeRecord(World& world, const kube::Pod& pod, const json::Doc& object) {
     record->permanent = owner->kind == "DaemonSet" || owner->kind == "Node";
   }
   record->node = pod.node_name;
+  bool may_come = pod.node_name.empty() && pod.phase == kube::PodPhase::kPending && !pod.meta.deleted_at;
+  // A daemon counts where it belongs before it is there, nominated or not.
+  if (may_come && !record->permanent) record->nominated = pod.nominated_node;
   record->pod_class = world.nodes.HeldClass(pod.need);
   record->phase = pod.phase;
   record->deleting = pod.meta.deleted_at.has_value();
@@ -118,19 +122,24 @@ PodPtr MakeRecord(World& world, const kube::Pod& pod, const json::Doc& object) {
   record->message = pod.message;
   SetContainers(pod, *record);
   SetMembership(pod, object, *record);
-  if (record->holds && !record->node.empty()) record->who = IdentityOf(world, pod, *record);
+  bool somewhere = !record->node.empty() || !record->nominated.empty();
+  if (record->holds && somewhere) record->who = IdentityOf(world, pod, *record);
   return record;
 }
 
 // A pod that belongs to no gang is counted by itself; a gang's pods are counted with its seats (RefreshHeld).
+// One that another scheduler has nominated to a node counts there, whatever its priority: what it waits for
+// is being cleared away for it.
 void CountForeign(World& world, const PodRecord& pod, bool present) {
-  if (!pod.gang.empty() || pod.node.empty() || !pod.holds) return;
-  Tenure tenure = pod.permanent ? Tenure::kDaemon : Tenure::kPod;
+  const std::string& node = pod.node.empty() ? pod.nominated : pod.node;
+  if (!pod.gang.empty() || node.empty() || !pod.holds) return;
+  Tenure tenure = pod.permanent && !pod.node.empty() ? Tenure::kDaemon : Tenure::kPod;
   if (present) {
-    world.Occupy(pod.node, pod.pod_class, tenure, pod.who, pod.deleting);
+    world.Occupy(node, pod.pod_class, tenure, pod.who, pod.deleting);
   } else {
-    world.Release(pod.node, pod.pod_class, tenure, pod.who, pod.deleting);
+    world.Release(node, pod.pod_class, tenure, pod.who, pod.deleting);
   }
+  if (tenure == Tenure::kDaemon) CountDaemonPod(world, pod.owner_uid, node, present ? 1 : -1);
 }
 
 void DropPod(World& world, const std::string& key) {
@@ -202,15 +211,26 @@ void TakeInNode(World& world, const Observed& observed) {
   Result<kube::Node> node = kube::ParseNode(*observed.object);
   if (observed.gone || !node.ok()) {
     TouchStarting(world, name);
+    RefreshDaemonsOn(world, name, /*gone=*/true);
     return world.nodes.Remove(name);
   }
-  bool known = world.nodes.Find(name).has_value();
+  std::optional<NodeId> known = world.nodes.Find(name);
+  const NodeFacts* before = known ? &world.nodes.facts(*known) : nullptr;
   NodeId id = world.nodes.Upsert(*node);
-  if (known) return;
-  const std::vector<World::Occupancy>* occupied = world.occupancy.Get(name);
-  if (occupied == nullptr) return;
-  for (const World::Occupancy& o : *occupied)
-    world.nodes.Occupy(id, o.pod_class, o.pods, o.tenure, o.who, o.leaving);
+  if (known && before == &world.nodes.facts(id)) return;
+  if (const std::vector<World::Occupancy>* occupied = world.occupancy.Get(name);
+      !known && occupied != nullptr) {
+    for (const World::Occupancy& o : *occupied)
+      world.nodes.Occupy(id, o.pod_class, o.pods, o.tenure, o.who, o.leaving);
+  }
+  RefreshDaemonsOn(world, name, /*gone=*/false);
+}
+
+void TakeInDaemonSet(World& world, const Observed& observed) {
+  std::string key = kube::ParseMeta(*observed.object).key();
+  Result<kube::DaemonSet> set = kube::ParseDaemonSet(*observed.object);
+  bool there = !observed.gone && set.ok();
+  SetDaemonSet(world, key, there ? std::make_shared<const kube::DaemonSet>(*std::move(set)) : nullptr);
 }
 
 // The GangState that counts this object ("services/ns/name", "gangs/ns/name"), or null.
@@ -409,8 +429,9 @@ void TakeIn(World& world, const Observed& observed) {
   if (resource == &kube::kServices) return TakeInService(world, observed);
   if (resource == &kube::kGangs) return TakeInGang(world, observed);
   if (resource == &kube::kNodes) return TakeInNode(world, observed);
+  if (resource == &kube::kDaemonSets) return TakeInDaemonSet(world, observed);
   if (resource == &kube::kResourceQuotas) return TakeInQuota(world, observed);
-  if (TakeInAdmission(world, observed)) return;
+  if (TakeInVolumes(world, observed) || TakeInAdmission(world, observed)) return;
   if (const jobs::Framework* framework = jobs::FrameworkOf(*resource)) TakeInJob(world, *framework, observed);
 }
 
@@ -486,11 +507,14 @@ void RefreshQueue(World& world, GangState& gang) {
   for (size_t i = 0; i < gang.roles.size(); ++i) {
     const RoleState& role = gang.roles[i];
     // Where a gang has rules about other pods, alike are only those that have the same, and the same labels.
-    bool by_identity = !role.need.rules.empty() && role.who != nullptr;
+    // Claims make no kinds: there is one for each job, and mostly it is something else that is short.
+    kube::PodRules rules = role.need.rules;
+    rules.together.clear();
+    bool by_identity = !rules.empty() && role.who != nullptr;
     uint64_t identity = by_identity ? role.who->hash : 0;
     // Where there are quotas, those of one namespace that are charged for the same.
     if (limited && role.charge != nullptr) identity = kube::Hash(*role.charge, StableHash(gang.ns, identity));
-    kind.push_back({role.pod_class, job.roles[i].replicas, identity});
+    kind.push_back({role.plain_class, job.roles[i].replicas, identity});
   }
   // The aged are in the order in which they began to wait, the young in the order in which they were queued.
   WallTime since = gang.aged ? *gang.waiting_since() : *gang.queued_at();

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "cluster/action.h"
 #include "cluster/admission.h"
+#include "cluster/daemons.h"
 #include "cluster/nodes.h"
 #include "cluster/quotas.h"
 #include "cluster/shared_map.h"
@@ -24,7 +25,8 @@ namespace lockstep::cluster {
 struct PodRecord {
   std::string ns, name, uid, owner_uid;
   uint64_t resource_version = 0;
-  std::string node;  // "" while unassigned
+  std::string node;       // "" while unassigned
+  std::string nominated;  // the node on which another scheduler makes room for it, while it has none
   ClassId pod_class = 0;
   PodIdentityPtr who;  // shared with its like; null while it has no node, or holds nothing of it
   kube::PodPhase phase = kube::PodPhase::kPending;
@@ -90,6 +92,7 @@ struct Hold {
 
 struct RoleState {
   ClassId pod_class = 0;
+  ClassId plain_class = 0;  // the same without claims, which only narrow where its pods may go
   kube::PodNeed need;
   int32_t priority = 0;   // spec.priority of its pods
   PodIdentityPtr who;     // what its pods are to other pods
@@ -178,6 +181,7 @@ struct World {
     bool leaving = false;
   };
   SharedMap<std::string, std::vector<Occupancy>> occupancy;
+  Daemons daemons;
   // Kinds of jobs that this API server does not have (no CRD, perhaps for now): of their gangs nothing is
   // known, so nothing is started, judged or removed.
   std::set<const jobs::Framework*> missing_kinds;
@@ -187,6 +191,9 @@ struct World {
   SharedSet<std::string> holding;  // the gangs with something in `held`
   // "services/ns/name" and "gangs/ns/name" to the key of the gang that counts the object.
   SharedMap<std::string, std::string> counted_by;
+
+  // The gangs whose pods use a claim ("ns/name"); some may be gone.
+  std::map<std::string, std::set<std::string>> claimants;
 
   // Assumed: keys of the actions in flight.
   std::map<std::string, ActionId> in_flight;

@@ -53,6 +53,9 @@ class Reasons {
     if (std::optional<api::GangReason> held = HeldBack(draft_.world, gang, draft_.now)) return *held;
     gang::Need need = NeedOf(gang);
     std::vector<cluster::NodeId> barred = BarredNow(draft_.world, gang, draft_.now);
+    // Where claims are not what is short, gangs that differ in nothing else wait for one reason.
+    std::optional<gang::Need> plain = NeedWithoutClaims(gang);
+    if (plain && !gang::Fits(draft_.world.nodes, *plain, barred)) need = *std::move(plain);
     bool related = gang::IsRelated(draft_.world.nodes, cluster::View::kNow, need);
     std::vector<int64_t> key;
     for (const gang::RoleNeed& role : need.roles) {

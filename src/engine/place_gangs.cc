@@ -1,5 +1,6 @@
 #include "engine/place_gangs.h"
 
+#include "engine/claims.h"
 #include "engine/limits.h"
 #include "engine/roles.h"
 #include "explain/reason.h"
@@ -69,7 +70,7 @@ Turn TurnOf(const World& world, const GangState& gang, Now now) {
   }
   const api::GangStatus& status = gang.status();
   if (gang.job->job()->run_policy.suspend || RefusedTemplate(world, gang) != nullptr ||
-      UnmetRule(gang) != nullptr)
+      UnmetRule(gang) != nullptr || HeldByClaim(world, gang))
     return Turn::kPasses;
   if (status.not_before && *status.not_before > now.wall) return Turn::kPasses;
   if (status.phase == api::GangPhase::kRestarting) return Turn::kComes;
@@ -88,6 +89,7 @@ std::optional<api::GangReason> HeldBack(const World& world, const GangState& gan
   if (const std::string* rule = UnmetRule(gang)) {
     return api::GangReason{"Unsupported", "its pods ask for " + *rule + ", which Lockstep can't honour yet"};
   }
+  if (std::optional<api::GangReason> held = HeldByClaim(world, gang)) return held;
   bool backs_off = status.not_before && *status.not_before > now.wall;
   if (backs_off || OldPodsLeft(gang) || status.phase == api::GangPhase::kRestarting) {
     // What it comes back from, told when that happened.
@@ -152,12 +154,14 @@ Outcome TryToPlace(Draft& draft, GangState& gang) {
   if (std::optional<Outcome> held = HeldByQuota(draft, gang)) return *held;
   gang::Need need = NeedOf(gang);
   std::vector<cluster::NodeId> barred = BarredNow(world, gang, draft.now);
-  if (!gang::Fits(world.nodes, need, barred)) {
-    // What holds for this one alone: nodes barred for it, pods that its labels keep it away from.
-    bool alone = !barred.empty() || gang::IsKeptAway(world.nodes, need);
+  std::optional<gang::Need> plain = NeedWithoutClaims(gang);
+  bool plain_fits = !plain || gang::Fits(world.nodes, *plain, barred);
+  if (!plain_fits || !gang::Fits(world.nodes, need, barred)) {
+    // What holds for this one alone: nodes barred for it, pods that its labels keep it away from, its claims.
+    bool alone = !barred.empty() || (plain && plain_fits) || gang::IsKeptAway(world.nodes, need);
     Outcome others = alone ? Outcome::kNext : Outcome::kNoSeats;
-    if (!gang::IsPossible(world.nodes, need)) return others;
-    return KeepsItsTurn(gang, draft.now) ? Outcome::kFirst : others;
+    if (!KeepsItsTurn(gang, draft.now) || !gang::IsPossible(world.nodes, need)) return others;
+    return Outcome::kFirst;
   }
   // Its turn comes with an answer that is on its way; nobody overtakes it meanwhile.
   if (turn == Turn::kComes || world.InFlight(GangObjectKey(gang))) return Outcome::kFirst;

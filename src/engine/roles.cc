@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/hash.h"
+#include "engine/claims.h"
 #include "engine/limits.h"
 
 namespace lockstep::engine {
@@ -11,6 +12,7 @@ namespace lockstep::engine {
 using cluster::GangState;
 using cluster::RoleState;
 using cluster::TemplateCheck;
+using cluster::World;
 
 namespace {
 
@@ -29,7 +31,8 @@ bool HasRules(const kube::PodNeed& need) { return !need.rules.empty(); }
 // What the role's pods are to other pods.
 cluster::PodIdentityPtr IdentityOf(const GangState& gang, const kube::PodNeed& need, kube::Labels labels) {
   std::erase_if(labels, [](const auto& label) { return cluster::IsPerPodLabel(label.first); });
-  return cluster::MakeIdentity(gang.ns, std::move(labels), need.rules, gang.job_name);
+  return cluster::MakeIdentity(gang.ns, cluster::WithClaims(std::move(labels), need), need.rules,
+                               gang.job_name);
 }
 
 // A rule about a label that each pod of a gang has its own value of would need an answer for each pod.
@@ -80,6 +83,19 @@ void Check(Draft& draft, GangState& gang, const jobs::Job& job, size_t role) {
       draft.Emit(cluster::ActionKind::kCheckTemplate, gang, gang.roles[role].check_key, std::move(request));
 }
 
+// The gang hears of what becomes of its pods' claims.
+void Claim(World& world, const GangState& gang, const kube::PodNeed& need) {
+  for (const std::string& claim : need.claims) world.claimants[claim].insert(gang.key);
+}
+
+void SetClasses(cluster::Nodes& nodes, RoleState& role) {
+  role.pod_class = role.plain_class = nodes.Class(role.need);
+  if (role.need.claims.empty()) return;
+  kube::PodNeed plain = role.need;
+  plain.claims.clear();
+  role.plain_class = nodes.Class(plain);
+}
+
 void AdoptCheck(Draft& draft, GangState& gang, const jobs::Job& job, size_t index) {
   RoleState& role = gang.roles[index];
   auto found = draft.world.checks.find(role.check_key);
@@ -94,12 +110,14 @@ void AdoptCheck(Draft& draft, GangState& gang, const jobs::Job& job, size_t inde
   bool answered = check.need.has_value() && check.answer_of == draft.world.admission.Of(gang.ns);
   bool unanswered = !check.refusal && check.failures >= kUnansweredChecks;
   role.checked = answered || unanswered || check.quota_refusal.has_value();
-  if (!check.need) return;
-  role.priority = check.priority;
-  role.charge = check.charge;
-  kube::PodNeed need = *check.need;
-  need.nodes.node = role.need.nodes.node;
-  RefusePerPodRules(need);
+  kube::PodNeed need = check.need.value_or(role.need);
+  if (check.need) {
+    role.priority = check.priority;
+    role.charge = check.charge;
+    need.nodes.node = role.need.nodes.node;
+    RefusePerPodRules(need);
+  }
+  SetClaimRules(draft.world.nodes.volumes(), need);
   // Labels that admission adds count too; where both name one, it is the job's own.
   bool labels_known = std::ranges::all_of(check.labels, [&](const auto& label) {
     return cluster::IsPerPodLabel(label.first) || role.who->labels.contains(label.first);
@@ -108,9 +126,10 @@ void AdoptCheck(Draft& draft, GangState& gang, const jobs::Job& job, size_t inde
   kube::Labels labels = role.who->labels;
   labels.insert(check.labels.begin(), check.labels.end());
   cluster::PodIdentityPtr who = IdentityOf(gang, need, std::move(labels));
+  Claim(draft.world, gang, need);
   role.need = std::move(need);
   role.who = draft.world.nodes.residents().Shared(who);
-  role.pod_class = draft.world.nodes.Class(role.need);
+  SetClasses(draft.world.nodes, role);
   cluster::RefreshHeld(draft.world, gang);
 }
 
@@ -127,7 +146,9 @@ void DeriveRoles(Draft& draft, GangState& gang) {
       if (need.ok()) state.need = *need;  // validation has refused what can't be read
       state.need.nodes.node = PinnedTo(job, role);
       RefusePerPodRules(state.need);
-      state.pod_class = draft.world.nodes.Class(state.need);
+      SetClaimRules(draft.world.nodes.volumes(), state.need);
+      Claim(draft.world, gang, state.need);
+      SetClasses(draft.world.nodes, state);
       state.who = IdentityOf(gang, state.need, kube::ParseMeta(pod).labels);
       state.charge = draft.world.quotas.Shared(gang.ns, kube::ChargeOf(pod));
       state.check_key = CheckKey(gang, job, role, HasRules(state.need));
@@ -196,6 +217,17 @@ gang::Need NeedOf(const GangState& gang) {
   const jobs::Job& job = *gang.job->job();
   for (size_t role = 0; role < gang.roles.size(); ++role) {
     need.roles.push_back({gang.roles[role].pod_class, job.roles[role].replicas, gang.roles[role].who});
+  }
+  return need;
+}
+
+std::optional<gang::Need> NeedWithoutClaims(const GangState& gang) {
+  auto has_claims = [](const RoleState& role) { return !role.need.claims.empty(); };
+  if (std::ranges::none_of(gang.roles, has_claims)) return {};
+  gang::Need need = NeedOf(gang);
+  for (size_t role = 0; role < gang.roles.size(); ++role) {
+    need.roles[role].pod_class = gang.roles[role].plain_class;
+    need.roles[role].who = nullptr;
   }
   return need;
 }

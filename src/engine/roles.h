@@ -29,6 +29,9 @@ const std::string* UnmetRule(const cluster::GangState& gang);
 bool CheckFailure(const cluster::World& world, const cluster::GangState& gang);
 
 gang::Need NeedOf(const cluster::GangState& gang);
+// The same without its claims, which only narrow it: where that does not fit, the gang does not. Nothing if
+// it has none.
+std::optional<gang::Need> NeedWithoutClaims(const cluster::GangState& gang);
 // The whole gang's effective requests.
 kube::Resources TotalNeed(const cluster::GangState& gang);
 

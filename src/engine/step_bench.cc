@@ -11,10 +11,11 @@ namespace {
 using cluster::Action;
 using testing::HandDriven;
 
-// A full cluster of 5,000 nodes with `waiting` gangs of eight behind it, everything recorded and explained.
-HandDriven& Crowded(int waiting) {
-  static std::map<int, std::unique_ptr<HandDriven>> made;
-  std::unique_ptr<HandDriven>& engine = made[waiting];
+// A full cluster of 5,000 nodes with `waiting` gangs of eight behind it, of so many shapes, everything
+// recorded and explained.
+HandDriven& Crowded(int waiting, int shapes = 1) {
+  static std::map<std::pair<int, int>, std::unique_ptr<HandDriven>> made;
+  std::unique_ptr<HandDriven>& engine = made[{waiting, shapes}];
   if (engine != nullptr) return *engine;
   engine = std::make_unique<HandDriven>();
   engine->Nodes(5000, 8);
@@ -24,7 +25,7 @@ HandDriven& Crowded(int waiting) {
     need.requests = {{"nvidia.com/gpu", 8000}};
     engine->world.Occupy(engine->world.nodes.name(node), engine->world.nodes.Class(need));
   }
-  for (int i = 0; i < waiting; ++i) engine->Job("job-" + std::to_string(i), 8);
+  for (int i = 0; i < waiting; ++i) engine->Job("job-" + std::to_string(i), 8, i % shapes);
   for (int round = 0; round < waiting / 100 + 50; ++round) {
     std::vector<Action> actions = engine->Step();
     for (const Action& action : actions) engine->Applied(action);
@@ -34,7 +35,7 @@ HandDriven& Crowded(int waiting) {
 }
 
 void StepWithOneChangedNode(benchmark::State& state) {
-  HandDriven& engine = Crowded(static_cast<int>(state.range(0)));
+  HandDriven& engine = Crowded(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
   int gpus = 8;
   for (auto _ : state) {
     engine.Node("node-17", gpus = 15 - gpus);
@@ -44,7 +45,14 @@ void StepWithOneChangedNode(benchmark::State& state) {
     state.ResumeTiming();
   }
 }
-BENCHMARK(StepWithOneChangedNode)->Arg(100)->Arg(10000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(StepWithOneChangedNode)
+    ->ArgNames({"waiting", "shapes"})
+    ->Args({100, 1})
+    ->Args({10000, 1})
+    ->Args({1000, 120})
+    ->Args({1000, 500})
+    ->Args({1000, 900})
+    ->Unit(benchmark::kMicrosecond);
 
 size_t HeapBytes() {
   struct mallinfo2 heap = mallinfo2();

@@ -20,9 +20,10 @@ class HandDriven {
   }
 
   void Node(const std::string& name, int gpus) {
-    See(kube::kNodes,
-        {{"metadata", {{"name", name}}},
-         {"status", {{"allocatable", {{"nvidia.com/gpu", std::to_string(gpus)}, {"pods", "110"}}}}}});
+    See(kube::kNodes, {{"metadata", {{"name", name}}},
+                       {"status",
+                        {{"allocatable",
+                          {{"nvidia.com/gpu", std::to_string(gpus)}, {"memory", "1Ti"}, {"pods", "110"}}}}}});
   }
 
   // A ResourceQuota of `hard`, of which `used` is used by the controller's count.
@@ -33,9 +34,14 @@ class HandDriven {
          {"status", {{"hard", hard}, {"used", used}}}});
   }
 
-  // A PyTorchJob of `workers` alike pods of one GPU.
-  void Job(const std::string& name, int workers) {
-    Submit(kube::kPyTorchJobs, name, {{"pytorchReplicaSpecs", {{"Worker", Role("pytorch", workers)}}}});
+  // A PyTorchJob of `workers` alike pods of one GPU; of `shape`: and so many bytes of memory.
+  void Job(const std::string& name, int workers, int shape = 0) {
+    json::Doc role = Role("pytorch", workers);
+    if (shape > 0) {
+      json::Doc& container = role["template"]["spec"]["containers"][0];
+      container["resources"]["limits"]["memory"] = shape;
+    }
+    Submit(kube::kPyTorchJobs, name, {{"pytorchReplicaSpecs", {{"Worker", role}}}});
   }
 
   // A TFJob of so many parameter servers and workers, of one GPU each.

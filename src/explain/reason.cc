@@ -3,6 +3,8 @@
 #include <map>
 #include <optional>
 
+#include "gang/exact.h"
+
 namespace lockstep::explain {
 
 namespace {
@@ -48,6 +50,10 @@ std::string Clause(const gang::RefusedNodes& refused) {
       return nodes + (one ? " has" : " have") + " too little " + refused.detail;
     case cluster::Reason::kPods:
       return nodes + (one ? " is" : " are") + " full of pods";
+    case cluster::Reason::kVolume:
+      return nodes + " can't reach the volume of the claim " + refused.detail;
+    case cluster::Reason::kVolumeLimit:
+      return nodes + (one ? " takes" : " take") + " no more volumes";
     case cluster::Reason::kNoTopology:
       return nodes + (one ? " lacks" : " lack") + " the label " + refused.detail + " that its rules go by";
     case cluster::Reason::kAntiAffinity:
@@ -56,6 +62,8 @@ std::string Clause(const gang::RefusedNodes& refused) {
       return nodes + (one ? " is" : " are") + " near no pod that its pods must be near";
     case cluster::Reason::kSpread:
       return nodes + " would break the spread over " + refused.detail;
+    case cluster::Reason::kVolumeInUse:
+      return "a volume of theirs is in use elsewhere, which keeps them from " + nodes;
     case cluster::Reason::kNone:
       break;
   }
@@ -73,6 +81,8 @@ const char* RuleCode(cluster::Reason reason) {
       return "TopologySpread";
     case cluster::Reason::kNoTopology:
       return "NoMatchingNode";
+    case cluster::Reason::kVolumeInUse:
+      return "VolumeInUse";
     default:
       return nullptr;
   }
@@ -132,6 +142,10 @@ std::string Pods(int64_t count) { return std::to_string(count) + (count == 1 ? "
 // "its 8 pods keep apart by kubernetes.io/hostname: room for 4".
 std::string LimitText(const gang::RuleLimit& limit) {
   std::string text = "its " + Pods(limit.wanted);
+  if (limit.topology_key == cluster::kWholeCluster)
+    return text + " share a ReadWriteOncePod claim: room for " + std::to_string(limit.most);
+  if (limit.topology_key == cluster::kSameNode && limit.reason == cluster::Reason::kAffinity)
+    return text + " share a ReadWriteOnce volume, so one node: room for " + std::to_string(limit.most);
   if (limit.reason == cluster::Reason::kAntiAffinity) {
     text += " keep apart by " + limit.topology_key;
   } else if (limit.reason == cluster::Reason::kAffinity) {
@@ -208,7 +222,9 @@ std::string AwayText(const gang::NoFit& no_fit) {
   return text;
 }
 
-api::GangReason ExplainNoFit(const gang::NoFit& no_fit, const std::vector<Holder>& holders) {
+namespace {
+
+api::GangReason Tell(const gang::NoFit& no_fit, const std::vector<Holder>& holders) {
   std::string away = AwayText(no_fit);
   std::string never = !no_fit.never  ? ""
                       : away.empty() ? "can never run here: "
@@ -224,8 +240,7 @@ api::GangReason ExplainNoFit(const gang::NoFit& no_fit, const std::vector<Holder
   }
   if (RolesGetInTheWay(no_fit)) {
     return {no_fit.never ? code : "Fragmented",
-            never + "each of its roles would fit alone, but not all of them together" +
-                (no_fit.proved ? "" : ", as far as was searched")};
+            never + "each of its roles would fit alone, but not all of them together"};
   }
   if (const gang::ClassFit* fit = OnePerNode(no_fit); fit != nullptr && enough) {
     std::string clauses = Clauses(no_fit);
@@ -248,6 +263,15 @@ api::GangReason ExplainNoFit(const gang::NoFit& no_fit, const std::vector<Holder
   }
   return {"InsufficientResources",
           needs + Quantity(supply.resource, supply.free) + " free" + HeldBy(supply.resource, holders)};
+}
+
+}  // namespace
+
+api::GangReason ExplainNoFit(const gang::NoFit& no_fit, const std::vector<Holder>& holders) {
+  api::GangReason reason = Tell(no_fit, holders);
+  if (!no_fit.proved && !no_fit.related)
+    reason.message += "; not proved: the search ended after " + std::to_string(gang::kExactWork) + " steps";
+  return reason;
 }
 
 }  // namespace lockstep::explain

@@ -81,7 +81,8 @@ TEST(ExplainNoFit, SaysThatRolesGetInEachOthersWay) {
   EXPECT_EQ(reason.message, "each of its roles would fit alone, but not all of them together");
   no_fit.proved = false;
   EXPECT_EQ(ExplainNoFit(no_fit, {}).message,
-            "each of its roles would fit alone, but not all of them together, as far as was searched");
+            "each of its roles would fit alone, but not all of them together; not proved: the search "
+            "ended after 200000 steps");
   no_fit.proved = no_fit.never = true;
   EXPECT_EQ(ExplainNoFit(no_fit, {}).code, "Impossible");
   EXPECT_EQ(ExplainNoFit(no_fit, {}).message,

@@ -85,8 +85,8 @@ std::vector<Share> PlaceAlike(const cluster::Nodes& nodes, const SeatIndex& inde
                               std::span<const NodeId> barred) {
   std::vector<Share> shares;
   if (SeatsFor(index, barred) < pods) return shares;
-  for (size_t tier = 0; tier < SeatIndex::kTiers && pods > 0; ++tier) {
-    pods = Descent(nodes, index, tier, barred).Take(pods, shares);
+  for (size_t tier = 0; tier < index.tiers() && pods > 0; ++tier) {
+    if (index.has_seats(tier)) pods = Descent(nodes, index, tier, barred).Take(pods, shares);
   }
   return shares;
 }

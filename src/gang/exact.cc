@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cluster/filters/host_ports.h"
+#include "gang/volume_room.h"
 
 namespace lockstep::gang {
 namespace {
@@ -57,6 +58,13 @@ class Search {
   }
 
   MixedResult Run(std::span<const NodeId> barred) {
+    MixedResult result = Walk(barred);
+    result.proved &= !volumes_cut_;
+    return result;
+  }
+
+ private:
+  MixedResult Walk(std::span<const NodeId> barred) {
     AddCandidates(barred);
     std::vector<State> states{{Wanted(), 0}};
     for (size_t step = 0; step < candidates_.size(); ++step) {
@@ -73,7 +81,6 @@ class Search {
     return {{}, work_ > 0};
   }
 
- private:
   Counts Wanted() const {
     Counts wanted;
     for (const RoleNeed& kind : kinds_) wanted.push_back(kind.count);
@@ -91,6 +98,8 @@ class Search {
         seats[i][kind] = std::min(index.seats(node), kinds_[kind].count);
       }
     }
+    for (size_t i = 0; i < seats.size(); ++i)
+      volumes_cut_ |= KeepWithinVolumeLimits(nodes_, view_, kinds_, nodes_.ByName()[i], seats[i]);
     return seats;
   }
 
@@ -224,6 +233,7 @@ class Search {
   View view_;
   std::span<const RoleNeed> kinds_;
   int64_t work_;
+  bool volumes_cut_ = false;                                     // see KeepWithinVolumeLimits
   std::vector<int32_t> columns_;                                 // of the resources that any kind asks for
   std::vector<Amount> wanted_;                                   // by the whole gang, parallel to columns_
   std::vector<std::vector<Amount>> requests_;                    // kind × columns_

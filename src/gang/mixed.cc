@@ -58,7 +58,8 @@ class Mixed {
   std::vector<KindShare> OnOneNode() {
     const RoleNeed& hardest = kinds_[Hardest().front()];
     const SeatIndex& index = nodes_.Seats(hardest.pod_class, view_);
-    for (size_t tier = 0; tier < SeatIndex::kTiers; ++tier) {
+    for (size_t tier = 0; tier < index.tiers(); ++tier) {
+      if (!index.has_seats(tier)) continue;
       for (int32_t bucket = index.BucketAtLeast(tier, hardest.count); bucket > 0;
            bucket = bucket < SeatIndex::kLastBucket ? index.BucketAtLeast(tier, bucket + 1) : 0) {
         uint32_t rank = index.NextInBucket(tier, bucket, 0);

@@ -14,6 +14,8 @@ using cluster::Reason;
 using cluster::SeatIndex;
 using cluster::View;
 
+std::string NameOf(const std::string& claim) { return claim.substr(claim.find('/') + 1); }
+
 std::string DetailOf(const Nodes& nodes, const cluster::PodClass& kind, cluster::Refusal refusal) {
   switch (refusal.reason) {
     case Reason::kTaint:
@@ -22,6 +24,8 @@ std::string DetailOf(const Nodes& nodes, const cluster::PodClass& kind, cluster:
       return kind.requests[refusal.detail].name;
     case Reason::kSelector:
       return kind.need.nodes.node;
+    case Reason::kVolume:
+      return NameOf(kind.need.claims[refusal.detail]);
     default:
       return "";
   }

@@ -16,7 +16,7 @@ namespace lockstep::gang {
 // Nodes without a seat for a pod, by reason.
 struct RefusedNodes {
   cluster::Reason reason = cluster::Reason::kNone;
-  std::string detail;  // kTaint: "key=value:NoSchedule"; kResource: the resource;
+  std::string detail;  // kTaint: "key=value:NoSchedule"; kResource: the resource; kVolume: the claim;
                        // kSelector: the one node that is allowed, if the pod names it; kNoTopology and
                        // kSpread: the topology key; kAntiAffinity: who is there
   int32_t nodes = 0;

@@ -113,6 +113,18 @@ void GroupByNode(std::vector<KindShare>& shares) {
   });
 }
 
+// The record of many nodes is short where they come in the order of their names (api/placement_text.h), and
+// ranks that follow each other are then near each other, as names go.
+constexpr size_t kManyShares = 256;
+
+void OrderByName(const Nodes& nodes, std::vector<KindShare>& shares) {
+  if (shares.size() <= kManyShares) return;
+  std::unordered_map<NodeId, size_t> rank;
+  for (NodeId node : nodes.ByName()) rank.emplace(node, rank.size());
+  std::ranges::sort(shares, {},
+                    [&](const KindShare& share) { return std::pair(rank.at(share.node), share.kind); });
+}
+
 // Names the pods: the seats of each kind go to its roles in role order, node by node.
 Placement NamePods(const Need& need, const Kinds& kinds, const std::vector<KindShare>& shares) {
   Placement placement;
@@ -139,6 +151,7 @@ std::variant<Placement, NoFit> PlaceIn(Nodes& nodes, View view, const Need& need
   if (kinds.list.empty()) return Placement{};
   RelatedResult result = Search(nodes, view, kinds, barred);
   if (!result.shares.empty()) {
+    OrderByName(nodes, result.shares);
     if (kinds.list.size() > 1) GroupByNode(result.shares);
     return NamePods(need, kinds, result.shares);
   }

@@ -64,27 +64,37 @@ class Greedy {
     return static_cast<int32_t>(std::max<int64_t>(1, (board_.count(kind) + domains - 1) / domains));
   }
 
-  // A kind that must be near pods of the gang, for nobody else is there.
-  std::optional<size_t> FreshKind(const std::vector<size_t>& order) const {
+  // A rule of a kind that it must be near pods of the gang, for nobody else is there: of several such, the
+  // one with the smallest domains.
+  struct Fresh {
+    size_t kind = 0;
+    const NearRule* near = nullptr;
+    size_t topology =
+        0;  // of its terms the one with the smallest domains decides about the others, as a rule
+  };
+  std::optional<Fresh> FreshKind(const std::vector<size_t>& order) const {
+    std::optional<Fresh> fresh;
+    auto domains = [&](size_t topology) { return board_.table().topologies[topology].domains->count(); };
     for (size_t kind : order) {
-      const std::optional<NearRule>& near = board_.table().kinds[kind].near;
-      if (near && near->any == 0) return kind;
+      for (const NearRule& near : board_.table().kinds[kind].near) {
+        if (near.any != 0) continue;
+        for (const NearRule::Term& term : near.terms) {
+          if (!fresh || domains(term.topology) > domains(fresh->topology))
+            fresh = {kind, &near, term.topology};
+        }
+      }
+      if (fresh) return fresh;
     }
-    return std::nullopt;
+    return fresh;
   }
 
   // Tries one domain after another for such a kind and those it must be near, then without.
   bool FillNear(const std::vector<size_t>& order) {
-    std::optional<size_t> fresh = FreshKind(order);
+    std::optional<Fresh> fresh = FreshKind(order);
     if (!fresh) return Fill(order);
-    const NearRule& near = *board_.table().kinds[*fresh].near;
-    // Of several terms the one with the smallest domains decides about the others as well, as a rule.
-    auto finest = std::ranges::max_element(near.terms, {}, [&](const NearRule::Term& term) {
-      return board_.table().topologies[term.topology].domains->count();
-    });
-    pin_topology_ = finest->topology;
+    pin_topology_ = fresh->topology;
     for (size_t kind = 0; kind < board_.kinds(); ++kind) pinned_[kind] = BelongsWith(kind, *fresh);
-    for (int32_t domain : TightestDomains(*fresh)) {
+    for (int32_t domain : TightestDomains(fresh->kind)) {
       pin_domain_ = domain;
       if (Fill(order)) return true;
     }
@@ -93,12 +103,12 @@ class Greedy {
   }
 
   // `kind` must be near what `fresh` must be near, or is that itself.
-  bool BelongsWith(size_t kind, size_t fresh) const {
-    const NearRule& near = *board_.table().kinds[fresh].near;
-    if (kind == fresh || near.matches[kind]) return true;
-    const std::optional<NearRule>& other = board_.table().kinds[kind].near;
-    return other && other->any == 0 && other->matches == near.matches &&
-           std::ranges::find(other->terms, pin_topology_, &NearRule::Term::topology) != other->terms.end();
+  bool BelongsWith(size_t kind, const Fresh& fresh) const {
+    if (kind == fresh.kind || fresh.near->matches[kind]) return true;
+    return std::ranges::any_of(board_.table().kinds[kind].near, [&](const NearRule& other) {
+      return other.any == 0 && other.matches == fresh.near->matches &&
+             std::ranges::find(other.terms, pin_topology_, &NearRule::Term::topology) != other.terms.end();
+    });
   }
 
   // Those of the pinned topology that have seats for all pinned kinds.
@@ -206,6 +216,7 @@ RelatedResult PlaceRelated(Nodes& nodes, View view, std::span<const RoleNeed> ki
   Board board(nodes, view, kinds, barred);
   if (std::optional<RuleLimit> limit = LimitOf(board)) {
     RelatedResult none;
+    none.proved = !board.volumes_cut();
     if (limit->reason != cluster::Reason::kNone) none.limit = limit;
     return none;
   }
@@ -215,7 +226,7 @@ RelatedResult PlaceRelated(Nodes& nodes, View view, std::span<const RoleNeed> ki
     case Found::kPlacement:
       return {merged.Shares(), true, {}};
     case Found::kNone:
-      return {};
+      return {{}, !merged.volumes_cut(), {}};
     case Found::kGaveUp:
       break;
   }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "gang/volume_room.h"
 
 namespace lockstep::gang {
 
@@ -50,6 +51,7 @@ void Board::AddSpots(std::span<const NodeId> barred, Seating seating) {
       any |= seats[kind] > 0;
     }
     if (!any) continue;
+    volumes_cut_ |= KeepWithinVolumeLimits(nodes_, view_, kinds_, node, seats);
     spots_.push_back(node);
     for (size_t kind = 0; kind < kinds_.size(); ++kind) {
       if (seating == Seating::kWanted)
@@ -91,7 +93,7 @@ void Board::AddColumns() {
 void Board::FieldsOf(int32_t spot, std::vector<int64_t>& fields) const {
   fields.clear();
   for (size_t kind = 0; kind < kinds_.size(); ++kind)
-    fields.push_back(int64_t{seats(kind, spot)} * 2 + tier(kind, spot));
+    fields.push_back(int64_t{seats(kind, spot)} * 256 + tier(kind, spot));
   for (size_t i = 0; i < columns_.size(); ++i) fields.push_back(free(spot, i));
   for (const Topology& topology : table_.topologies) {
     int32_t domain = topology.domains->of[node(spot)];
@@ -99,8 +101,8 @@ void Board::FieldsOf(int32_t spot, std::vector<int64_t>& fields) const {
     fields.push_back(topology.domains->one_node_each && domain != Domains::kNone ? -2 : domain);
   }
   for (const KindRules& rules : table_.kinds) {
-    if (rules.near) {
-      for (const NearRule::Term& term : rules.near->terms) {
+    for (const NearRule& near : rules.near) {
+      for (const NearRule::Term& term : near.terms) {
         int32_t domain = DomainOf(term.topology, spot);
         fields.push_back(domain == Domains::kNone ? -1 : term.pods[static_cast<size_t>(domain)] > 0);
       }
@@ -204,11 +206,11 @@ bool Board::KeepsApart(size_t kind, int32_t spot) const {
 bool Board::AllowedByRules(size_t kind, int32_t spot) const {
   const KindRules& rules = table_.kinds[kind];
   if (!KeepsApart(kind, spot)) return false;
-  if (rules.near) {
-    bool met = std::ranges::all_of(rules.near->terms, [&](const NearRule::Term& term) {
+  for (const NearRule& near : rules.near) {
+    bool met = std::ranges::all_of(near.terms, [&](const NearRule::Term& term) {
       return term.pods[static_cast<size_t>(DomainOf(term.topology, spot))] > 0;
     });
-    bool first_of_its_group = rules.near->any == 0 && rules.near->matches[kind];
+    bool first_of_its_group = near.any == 0 && near.matches[kind];
     if (!met && !first_of_its_group) return false;
   }
   for (size_t i = 0; i < rules.spread.size(); ++i) {
@@ -225,12 +227,14 @@ void Board::Count(size_t kind, int32_t spot, int32_t change) {
     if (domain != Domains::kNone) (*pods)[static_cast<size_t>(domain)] += change;
   }
   for (KindRules& rules : table_.kinds) {
-    if (!rules.near || !rules.near->matches[kind]) continue;
-    for (NearRule::Term& term : rules.near->terms) {
-      int32_t domain = DomainOf(term.topology, spot);
-      if (domain == Domains::kNone) continue;
-      term.pods[static_cast<size_t>(domain)] += change;
-      rules.near->any += change;
+    for (NearRule& near : rules.near) {
+      if (!near.matches[kind]) continue;
+      for (NearRule::Term& term : near.terms) {
+        int32_t domain = DomainOf(term.topology, spot);
+        if (domain == Domains::kNone) continue;
+        term.pods[static_cast<size_t>(domain)] += change;
+        near.any += change;
+      }
     }
   }
   for (size_t at : counts_for_[kind]) {

@@ -55,6 +55,10 @@ class Board {
   // Only the last pod that was put, or before it the one before, and so on.
   void Take(size_t kind, int32_t spot);
 
+  // Some kind has fewer seats than it may have, so a bound or a search proves nothing; see
+  // KeepWithinVolumeLimits.
+  bool volumes_cut() const { return volumes_cut_; }
+
   const std::vector<Type>& types() const { return types_; }
   const Type& type_of(int32_t spot) const { return types_[type_[static_cast<size_t>(spot)]]; }
   size_t type_id(int32_t spot) const { return type_[static_cast<size_t>(spot)]; }
@@ -100,6 +104,7 @@ class Board {
   std::vector<int32_t> pods_on_;       // by spot
   std::vector<int32_t> left_;          // by kind
   int64_t total_left_ = 0;
+  bool volumes_cut_ = false;
 
   // Where kinds differ in their requests: what is free, by spot × columns_.
   bool one_class_ = true;

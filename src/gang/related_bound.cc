@@ -52,11 +52,12 @@ class Bounds {
   }
 
   bool NearSomebody(size_t kind, int32_t spot) const {
-    const std::optional<NearRule>& near = table_.kinds[kind].near;
-    if (!near || !OnlyItself(near->matches, kind) || IsFresh(kind)) return true;
-    if (board_.seats(kind, spot) == 0) return false;
-    return std::ranges::all_of(near->terms, [&](const NearRule::Term& term) {
-      return term.pods[static_cast<size_t>(board_.DomainOf(term.topology, spot))] > 0;
+    return std::ranges::all_of(table_.kinds[kind].near, [&](const NearRule& near) {
+      if (!OnlyItself(near.matches, kind) || IsFresh(near, kind)) return true;
+      if (board_.seats(kind, spot) == 0) return false;
+      return std::ranges::all_of(near.terms, [&](const NearRule::Term& term) {
+        return term.pods[static_cast<size_t>(board_.DomainOf(term.topology, spot))] > 0;
+      });
     });
   }
 
@@ -79,10 +80,7 @@ class Bounds {
   }
 
   // Its first pod opens the only domains that the others may join.
-  bool IsFresh(size_t kind) const {
-    const std::optional<NearRule>& near = table_.kinds[kind].near;
-    return near && near->any == 0 && near->matches[kind];
-  }
+  static bool IsFresh(const NearRule& near, size_t kind) { return near.any == 0 && near.matches[kind]; }
 
   Caps ByDomain(const Caps& caps, size_t topology) const {
     Caps sums(static_cast<size_t>(table_.topologies[topology].domains->count()));
@@ -118,8 +116,9 @@ class Bounds {
       if (table_.topologies[topology].domains->one_node_each) caps = std::move(capped);
     }
     const KindRules& rules = table_.kinds[kind];
-    if (IsFresh(kind) && OnlyItself(rules.near->matches, kind)) {
-      for (const NearRule::Term& term : rules.near->terms) {
+    for (const NearRule& near : rules.near) {
+      if (!IsFresh(near, kind) || !OnlyItself(near.matches, kind)) continue;
+      for (const NearRule::Term& term : near.terms) {
         Caps domains = ByDomain(caps, term.topology);
         int64_t roomiest = domains.empty() ? 0 : *std::ranges::max_element(domains);
         consider(roomiest, Reason::kAffinity, term.topology);
@@ -196,11 +195,11 @@ class Bounds {
   // Every kind's first pod opens the same domain for all kinds, so all pods are in one of `topology`.
   bool AllTogether(size_t topology) const {
     for (size_t kind = 0; kind < board_.kinds(); ++kind) {
-      const std::optional<NearRule>& near = table_.kinds[kind].near;
-      if (!near || near->any != 0) return false;
-      if (std::ranges::find(near->matches, false) != near->matches.end()) return false;
-      if (std::ranges::find(near->terms, topology, &NearRule::Term::topology) == near->terms.end())
-        return false;
+      bool all = std::ranges::any_of(table_.kinds[kind].near, [&](const NearRule& near) {
+        return near.any == 0 && std::ranges::find(near.matches, false) == near.matches.end() &&
+               std::ranges::find(near.terms, topology, &NearRule::Term::topology) != near.terms.end();
+      });
+      if (!all) return false;
     }
     return true;
   }

@@ -10,7 +10,8 @@ namespace {
 class Search {
  public:
   Search(Board& board, int64_t work) : board_(board), work_(work) {
-    for (const KindRules& rules : board.table().kinds) any_order_ &= !rules.near && rules.spread.empty();
+    for (const KindRules& rules : board.table().kinds)
+      any_order_ &= rules.near.empty() && rules.spread.empty();
   }
 
   Found Run() {

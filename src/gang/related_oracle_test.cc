@@ -36,6 +36,7 @@ struct PlainPod {
   bool tolerates = false;
   std::vector<PlainTerm> near, apart;
   std::vector<PlainSpread> spread;
+  int volume = 0;  // 0: none; 1 is for one node, 2 for one pod
 };
 
 struct PlainNode {
@@ -67,7 +68,7 @@ class Scheduler {
 
   bool Lets(const PlainPod& pod, int node, const std::vector<Standing>& there) const {
     return HasRoom(pod, node, there) && KeepsApart(pod, node, there) && IsNear(pod, node, there) &&
-           StaysEven(pod, node, there);
+           StaysEven(pod, node, there) && SharesVolume(pod, node, there);
   }
 
  private:
@@ -91,6 +92,12 @@ class Scheduler {
       }
     }
     return true;
+  }
+
+  static bool SharesVolume(const PlainPod& pod, int node, const std::vector<Standing>& there) {
+    return pod.volume == 0 || std::ranges::all_of(there, [&](const Standing& other) {
+             return other.pod->volume != pod.volume || (pod.volume == 1 && other.node == node);
+           });
   }
 
   static bool PicksAll(const std::vector<PlainTerm>& terms, const PlainPod& pod) {
@@ -213,7 +220,7 @@ class Dice {
 PlainKey AnyKey(Dice& dice) { return dice.OneIn(2) ? kHost : kZone; }
 int AnyTeam(Dice& dice) { return dice.OneIn(6) ? -1 : dice.Upto(1); }
 
-Instance RandomInstance(Dice& dice, int kinds) {
+Instance RandomInstance(Dice& dice, int kinds, bool volumes = false) {
   Instance instance;
   bool unlabelled = dice.OneIn(4), tainted = dice.OneIn(4);
   for (int count = 1 + dice.Upto(4); count > 0; --count) {
@@ -241,6 +248,10 @@ Instance RandomInstance(Dice& dice, int kinds) {
     if (dice.OneIn(3)) pod.apart.push_back({AnyTeam(dice), AnyKey(dice)});
     instance.other_pods.push_back(pod);
   }
+  if (volumes) {
+    for (PlainPod& pod : instance.kinds) pod.volume = dice.OneIn(2) ? 1 : dice.OneIn(4) ? 2 : 0;
+    if (others > 0 && dice.OneIn(3)) instance.other_pods[0].volume = 1 + dice.Upto(1);
+  }
   for (const PlainPod& pod : instance.other_pods) {
     instance.others.push_back(
         {&pod, dice.Upto(static_cast<int>(instance.nodes.size()) - 1), dice.OneIn(5), dice.OneIn(3)});
@@ -265,11 +276,20 @@ kube::PodNeed NeedOf(const PlainPod& pod) {
     need.rules.spread.back().min_domains = rule.min_domains;
     need.rules.spread.back().honors_taints = rule.honors_taints;
   }
+  if (pod.volume == 0) return need;
+  need.claims = {"default/" + std::to_string(pod.volume)};
+  if (pod.volume == 1) {
+    need.rules.together.push_back({cluster::UsersOf(need.claims[0]), std::string(cluster::kSameNode)});
+  } else {
+    need.rules.anti_affinity.push_back(
+        {cluster::UsersOf(need.claims[0]), std::string(cluster::kWholeCluster)});
+  }
   return need;
 }
 
 cluster::PodIdentityPtr IdentityOf(const PlainPod& pod) {
-  return Who("x", {{"team", std::to_string(pod.team)}}, NeedOf(pod));
+  kube::PodNeed need = NeedOf(pod);
+  return Who("x", cluster::WithClaims({{"team", std::to_string(pod.team)}}, need), need);
 }
 
 struct World {
@@ -279,6 +299,10 @@ struct World {
 
 World Build(const Instance& instance) {
   World world;
+  for (const char* volume : {"1", "2"}) {
+    world.nodes.volumes().SetClaim(std::string("default/") + volume, kube::VolumeClaim{volume, "", "Bound"});
+    world.nodes.volumes().SetVolume(volume, kube::Volume{});
+  }
   for (size_t i = 0; i < instance.nodes.size(); ++i) {
     const PlainNode& node = instance.nodes[i];
     kube::Labels labels;
@@ -325,6 +349,29 @@ TEST_P(RelatedAgainstEveryOrder, PlaceFindsSeatsIfAndOnlyIfSomeOrderDoes) {
     std::vector<Standing> daemons;
     std::ranges::copy_if(instance.others, std::back_inserter(daemons), &Standing::daemon);
     ASSERT_EQ(IsPossible(world.nodes, world.need), BruteForce(instance, daemons)) << "round " << round;
+  }
+  EXPECT_GT(fitted, 300);  // both answers were really tested
+  EXPECT_GT(refused, 300);
+}
+
+TEST_P(RelatedAgainstEveryOrder, VolumesForOneNodeOrOnePodAreSharedSo) {
+  Dice dice(static_cast<unsigned>(GetParam()) * 15'485'863);
+  int fitted = 0, refused = 0;
+  for (int round = 0; round < 6'000; ++round) {
+    Instance instance = RandomInstance(dice, GetParam(), /*volumes=*/true);
+    World world = Build(instance);
+
+    auto result = Place(world.nodes, world.need);
+
+    bool possible = BruteForce(instance, instance.others);
+    ASSERT_EQ(std::holds_alternative<Placement>(result), possible) << "round " << round;
+    if (possible) {
+      ++fitted;
+      ASSERT_TRUE(Holds(instance, world.nodes, std::get<Placement>(result))) << "round " << round;
+    } else {
+      ++refused;
+      ASSERT_TRUE(std::get<NoFit>(result).proved) << "round " << round;
+    }
   }
   EXPECT_GT(fitted, 300);  // both answers were really tested
   EXPECT_GT(refused, 300);

@@ -30,11 +30,15 @@ class Teller {
 
   // Why a node that has seats is out for the kind.
   Told Tell(NodeId node) const {
+    if (InUseByOthers(node)) return {Reason::kVolumeInUse, ""};
     Reason reason = table_.RefuseByRules(kind_, node);
     if (reason == Reason::kNoTopology) return {reason, MissingLabel(node)};
     if (reason == Reason::kAntiAffinity) return {reason, WhoIsThere(node)};
     const KindRules& rules = table_.kinds[kind_];
-    if (rules.near && !IsNear(*rules.near, node)) return {Reason::kAffinity, ""};
+    for (const NearRule& near : rules.near) {
+      bool volume = table_.topologies[near.terms[0].topology].key == cluster::kSameNode;
+      if (!IsNear(near, node)) return {volume ? Reason::kVolumeInUse : Reason::kAffinity, ""};
+    }
     for (const SpreadCount& spread : rules.spread) {
       if (std::ranges::find(spread.matches, true) == spread.matches.end() && IsCrowded(spread, node))
         return {Reason::kSpread, table_.topologies[spread.topology].key};
@@ -43,6 +47,15 @@ class Teller {
   }
 
  private:
+  // A claim for one pod has one.
+  bool InUseByOthers(NodeId node) const {
+    return std::ranges::any_of(table_.kinds[kind_].blocked, [&](const Blocked& blocked) {
+      int32_t domain = table_.DomainOf(blocked.topology, node);
+      return table_.topologies[blocked.topology].key == cluster::kWholeCluster && domain != Domains::kNone &&
+             blocked.domains[static_cast<size_t>(domain)] != 0;
+    });
+  }
+
   std::string MissingLabel(NodeId node) const {
     for (size_t topology : table_.kinds[kind_].labels) {
       if (table_.DomainOf(topology, node) == Domains::kNone) return table_.topologies[topology].key;

@@ -55,7 +55,9 @@ class Maker {
   size_t TopologyOf(const std::string& key) {
     auto known = std::ranges::find(table_.topologies, key, &Topology::key);
     if (known != table_.topologies.end()) return static_cast<size_t>(known - table_.topologies.begin());
-    table_.topologies.push_back({key, key.empty() ? EachNode() : nodes_.DomainsOf(key)});
+    table_.topologies.push_back({key, key == cluster::kSameNode       ? EachNode()
+                                      : key == cluster::kWholeCluster ? AllNodes()
+                                                                      : nodes_.DomainsOf(key)});
     return table_.topologies.size() - 1;
   }
 
@@ -69,6 +71,17 @@ class Maker {
     return domains;
   }
 
+  std::shared_ptr<const Domains> AllNodes() const {
+    auto domains = std::make_shared<Domains>();
+    domains->one_node_each = nodes_.size() < 2;
+    if (nodes_.size() > 0) domains->value.emplace_back();
+    for (NodeId node : nodes_.ByName()) {
+      if (node >= domains->of.size()) domains->of.resize(node + 1, Domains::kNone);
+      domains->of[node] = 0;
+    }
+    return domains;
+  }
+
   const Domains& DomainsAt(size_t topology) const { return *table_.topologies[topology].domains; }
 
   // Matching pods by domain.
@@ -78,7 +91,7 @@ class Maker {
     std::vector<int32_t> sum(static_cast<size_t>(domains.count()));
     std::span<const int32_t> pods = nodes_.residents().Count(view_, question);
     for (NodeId node = 0; node < pods.size(); ++node) {
-      if (pods[node] == 0 || domains.of[node] == Domains::kNone) continue;
+      if (pods[node] == 0 || node >= domains.of.size() || domains.of[node] == Domains::kNone) continue;
       if (node_counts == nullptr || (*node_counts)[node] != 0)
         sum[static_cast<size_t>(domains.of[node])] += pods[node];
     }
@@ -121,8 +134,12 @@ class Maker {
   }
 
   void AddAffinity(size_t kind) {
-    const std::vector<kube::PodTerm>& terms = Who(kind).rules.affinity;
-    if (terms.empty()) return;
+    const kube::PodRules& rules = Who(kind).rules;
+    if (!rules.affinity.empty()) AddNear(kind, rules.affinity);
+    for (const kube::PodTerm& term : rules.together) AddNear(kind, std::span(&term, 1));
+  }
+
+  void AddNear(size_t kind, std::span<const kube::PodTerm> terms) {
     Residents::Question question;
     for (const kube::PodTerm& term : terms) question.queries.push_back(term.pods);
     NearRule near;
@@ -136,7 +153,7 @@ class Maker {
       near.matches.push_back(std::ranges::all_of(
           question.queries, [&](const kube::PodQuery& query) { return Selects(query, Who(other)); }));
     }
-    table_.kinds[kind].near = std::move(near);
+    table_.kinds[kind].near.push_back(std::move(near));
   }
 
   // Source: nodeLabelsMatchSpreadConstraints, matchNodeInclusionPolicies. A node counts for a constraint if
@@ -184,7 +201,7 @@ class Maker {
   void AddHostPorts(size_t kind) {
     for (size_t other = 0; other < kinds_.size(); ++other) {
       if (!cluster::PortsConflict(Need(kind).host_ports, Need(other).host_ports)) continue;
-      table_.kinds[kind].apart.push_back({TopologyOf(""), other});
+      table_.kinds[kind].apart.push_back({TopologyOf(std::string(cluster::kSameNode)), other});
     }
   }
 

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,7 +25,8 @@ struct Blocked {
   std::vector<uint8_t> domains;
 };
 
-// Required affinity of a kind. Each term is met in a domain with a pod that matches *all* terms. Where there
+// Required affinity of a kind, all terms of a pod together; or a volume that all its pods must be on one node
+// for. Each term is met in a domain with a pod that matches *all* terms. Where there
 // is no such pod at all, the first one that matches its own terms may go anywhere.
 struct NearRule {
   struct Term {
@@ -62,13 +62,13 @@ struct ApartRule {
 struct KindRules {
   std::vector<Blocked> blocked;
   std::vector<size_t> labels;  // topologies whose label a node must have
-  std::optional<NearRule> near;
+  std::vector<NearRule> near;  // each to be met
   std::vector<SpreadCount> spread;
   std::vector<ApartRule> apart;
 };
 
 struct Topology {
-  std::string key;  // "" for the node itself: kinds that want the same host port
+  std::string key;  // of a label; or see cluster::kSameNode, kWholeCluster
   std::shared_ptr<const cluster::Domains> domains;
 };
 

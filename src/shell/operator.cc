@@ -77,6 +77,11 @@ void Operator::MakeReflectors() {
     add(*resource, {resource->namespaced ? options_.ns : "", "", ""});
   add(kube::kNodes, {});
   add(kube::kPods, {});  // foreign pods count everywhere, so never limited to one namespace
+  // What decides where pods with volumes may run, and which pods are still to come to a node.
+  for (const kube::Resource* resource :
+       {&kube::kPersistentVolumeClaims, &kube::kPersistentVolumes, &kube::kStorageClasses, &kube::kCSINodes,
+        &kube::kVolumeAttachments, &kube::kDaemonSets})
+    add(*resource, {});
   add(kube::kServices, {options_.ns, std::string(api::kOperatorNameLabel), ""});
   add(kube::kGangs, {options_.ns, "", ""});
   add(kube::kResourceQuotas, {options_.ns, "", ""});

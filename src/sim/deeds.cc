@@ -87,6 +87,7 @@ const kube::Resource& Runner::ResourceOf(const std::string& kind, const std::str
   if (kind == "gang") return kube::kGangs;
   if (kind == "service") return kube::kServices;
   if (kind == "quota") return kube::kResourceQuotas;
+  if (kind == "daemonset") return kube::kDaemonSets;
   return kube::kNodes;
 }
 
@@ -98,7 +99,10 @@ Outcome Runner::Create(const kube::Resource& resource, const json::Doc& object) 
   request.resource = &resource;
   if (resource.namespaced) request.ns = ground_.ns();
   request.body = json::Dump(object);
-  return Answered("create " + json::GetString(object, "metadata.name"), ground_.Ask(std::move(request)));
+  kube::Response response = ground_.Ask(std::move(request));
+  // A real API server keeps what is of no namespace from one play to the next.
+  if (!resource.namespaced && response.status.already_exists()) return {};
+  return Answered("create " + json::GetString(object, "metadata.name"), response);
 }
 
 Outcome Runner::Patch(const kube::Resource& resource, const std::string& name, const json::Doc& patch) {
@@ -165,6 +169,10 @@ Outcome Runner::Do(const SubmitManifest& deed) {
     if (resource->namespaced) manifest["metadata"]["namespace"] = ground_.ns();
     ScaleProgrammes(manifest, ground_.scale());
     if (Outcome error = Create(*resource, manifest)) return error;
+    if (jobs::FrameworkOf(*resource) != nullptr || !manifest.contains("status")) continue;
+    // What a controller or a scheduler would have written by now.
+    json::Doc status = {{"status", manifest["status"]}};
+    if (Outcome error = Patch(*resource, json::GetString(manifest, "metadata.name"), status)) return error;
   }
   return {};
 }

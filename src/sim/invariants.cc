@@ -135,10 +135,22 @@ void Invariants::CheckJob(const SeenJob& job) {
 
 // --- what must come true ---
 
+namespace {
+
+// The operator counts pods on the node that are not there yet, room or no room.
+bool IsExpecting(const cluster::World& world, const std::string& node) {
+  return std::ranges::any_of(world.daemons.sets,
+                             [&](const auto& set) { return set.second.expected.contains(node); }) ||
+         std::ranges::any_of(world.pods, [&](const auto& pod) { return pod.second->nominated == node; });
+}
+
+}  // namespace
+
 void Invariants::OnStep(const cluster::World& world) {
   for (cluster::NodeId node : world.nodes.ByName()) {
     for (const auto& [resource, allocatable] : world.nodes.facts(node).allocatable) {
       if (world.nodes.Used(node, resource) <= allocatable || Excused(world.nodes.name(node))) continue;
+      if (IsExpecting(world, world.nodes.name(node))) continue;
       Violate(2, "the operator placed more " + resource + " on " + world.nodes.name(node) + " than there is");
     }
   }
@@ -236,7 +248,8 @@ void Invariants::CheckReason(const SeenJob& job, const api::Gang* gang) {
                    reason.code == "Unsupported" || reason.code == "OldPodsLeft";
   if (held_back) return;
   bool impossible = Impossible(job);
-  if ((HasRules(asks) || HasPorts(asks)) && impossible) return;  // the search that says so is a plain one
+  // The search that says so is a plain one, and knows no volumes.
+  if ((HasRules(asks) || HasPorts(asks) || HasClaims(asks)) && impossible) return;
   if (impossible != (reason.code == "Impossible")) {
     Wrong(7, key,
           "gang of " + key +
@@ -244,6 +257,14 @@ void Invariants::CheckReason(const SeenJob& job, const api::Gang* gang) {
               reason.code + ": " + reason.message,
           std::max<Duration>(options_.patience, milliseconds(500)));
   }
+}
+
+const std::map<std::string, Taken>& Invariants::ExpectedNow() {
+  if (expected_of_ == picture_.seats_version) return expected_;
+  expected_ = TakenNow();
+  AddExpected(picture_, /*daemons_alone=*/false, expected_);
+  expected_of_ = picture_.seats_version;
+  return expected_;
 }
 
 const std::map<std::string, Taken>& Invariants::TakenNow() {
@@ -259,7 +280,7 @@ bool Invariants::Impossible(const SeenJob& job) {
   nodes.reserve(picture_.nodes.size());
   for (const auto& [name, node] : picture_.nodes) nodes.push_back(&node);
   judged = {picture_.nodes_version, job.meta.generation,
-            !SurelyFits(nodes, nullptr, job.asks, job.meta.ns, picture_.nodes)};
+            !SurelyFits(nodes, PermanentByNode(picture_), job.asks, job.meta.ns, picture_.nodes)};
   return judged.yes;
 }
 
@@ -268,7 +289,7 @@ bool Invariants::MayStart(const SeenJob& job, const api::Gang& gang) {
   bool known = judged.version == picture_.seats_version && judged.generation == job.meta.generation;
   if (known && gang.status.barred.empty()) return judged.yes;  // a bar ends with time
   judged = {picture_.seats_version, job.meta.generation,
-            SurelyFits(NodesFor(gang), &TakenNow(), job.asks, job.meta.ns, picture_.nodes)};
+            SurelyFits(NodesFor(gang), ExpectedNow(), job.asks, job.meta.ns, picture_.nodes)};
   return judged.yes;
 }
 

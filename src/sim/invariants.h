@@ -60,6 +60,7 @@ class Invariants {
   bool Impossible(const SeenJob& job);
   bool MayStart(const SeenJob& job, const api::Gang& gang);
   const std::map<std::string, Taken>& TakenNow();
+  const std::map<std::string, Taken>& ExpectedNow();  // and what is to come whatever we do
   void CheckRules(const api::Gang& gang);
   std::vector<const kube::Node*> NodesFor(const api::Gang& gang) const;
   bool Excused(const std::string& node) const;
@@ -79,12 +80,12 @@ class Invariants {
   MonoTime looked_{};       // when
 
   // What was worked out from the picture, and from which of its versions.
-  std::optional<uint64_t> taken_of_, excess_of_;
-  std::map<std::string, Taken> taken_;
+  std::optional<uint64_t> taken_of_, expected_of_, excess_of_;
+  std::map<std::string, Taken> taken_, expected_;
   std::map<std::string, std::string> excess_;  // node to resource
   struct Judged {
     uint64_t version = UINT64_MAX;  // of the picture
-    int64_t generation = 0;  // of the job
+    int64_t generation = 0;         // of the job
     bool yes = false;
   };
   std::map<std::string, Judged> impossible_, may_start_;  // by uid of the job

@@ -122,7 +122,7 @@ void KubeGround::DeleteAll(const kube::Resource& resource) {
 void KubeGround::CleanUp() {
   network_.Clear();
   for (const kube::Resource* resource :
-       JobsAnd({&kube::kGangs, &kube::kPods, &kube::kServices, &kube::kLeases})) {
+       JobsAnd({&kube::kDaemonSets, &kube::kGangs, &kube::kPods, &kube::kServices, &kube::kLeases})) {
     DeleteAll(*resource);
   }
   fleet_->RemoveAllNodes();

@@ -66,6 +66,26 @@ Outcome TakeRules(Words& words, const std::string& prefix, json::Doc& spec) {
   return {};
 }
 
+// Preferred node affinity: `prefer=zone:a|b:50`, and claims: `claim=data`.
+Outcome TakeWishes(Words& words, const std::string& prefix, json::Doc& spec) {
+  while (auto prefer = words.TakeOption(prefix + "prefer")) {
+    std::vector<std::string> parts = SplitAt(*prefer, ':');
+    Error wrong{"prefer: must be like zone:a|b:50, is \"" + *prefer + "\""};
+    if (parts.size() != 3) return wrong;
+    Result<int64_t> weight = ParseCount(parts[2], 1, 100);
+    if (!weight.ok()) return wrong;
+    json::Doc expression = {{"key", parts[0]}, {"operator", "In"}, {"values", SplitAt(parts[1], '|')}};
+    json::Doc term = {{"weight", *weight},
+                      {"preference", {{"matchExpressions", json::Doc::array({expression})}}}};
+    spec["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"].push_back(term);
+  }
+  while (auto claim = words.TakeOption(prefix + "claim")) {
+    json::Doc volume = {{"name", *claim}, {"persistentVolumeClaim", {{"claimName", *claim}}}};
+    spec["volumes"].push_back(volume);
+  }
+  return {};
+}
+
 // Where the pods of a role may run: select, tolerate, affinity, and rules between them.
 Outcome TakePlaces(Words& words, const std::string& prefix, json::Doc& spec) {
   while (auto select = words.TakeOption(prefix + "select")) {
@@ -88,6 +108,7 @@ Outcome TakePlaces(Words& words, const std::string& prefix, json::Doc& spec) {
     spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
         json::Doc::array({term});
   }
+  if (Outcome error = TakeWishes(words, prefix, spec)) return error;
   return TakeRules(words, prefix, spec);
 }
 

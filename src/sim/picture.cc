@@ -79,7 +79,13 @@ bool HoldsTheSame(const kube::Pod& a, const kube::Pod& b) {
   return a.meta.uid == b.meta.uid && a.node_name == b.node_name &&
          kube::HoldsResources(a) == kube::HoldsResources(b) &&
          a.meta.deleted_at.has_value() == b.meta.deleted_at.has_value() && a.meta.labels == b.meta.labels &&
-         a.need == b.need;
+         a.nominated_node == b.nominated_node && a.need == b.need;
+}
+
+// It is there on a cluster without jobs too.
+bool IsPermanent(const kube::Pod& pod) {
+  const kube::OwnerRef* owner = pod.meta.controller();
+  return owner != nullptr && (owner->kind == "DaemonSet" || owner->kind == "Node");
 }
 
 bool TakesTheSame(const kube::Node& a, const kube::Node& b) {
@@ -112,7 +118,8 @@ std::string SeenJob::state() const {
 
 std::vector<const kube::Resource*> PictureResources() {
   std::vector<const kube::Resource*> resources = {&kube::kNodes,  &kube::kPods,  &kube::kServices,
-                                                  &kube::kEvents, &kube::kGangs, &kube::kResourceQuotas};
+                                                  &kube::kEvents, &kube::kGangs, &kube::kResourceQuotas,
+                                                  &kube::kDaemonSets};
   for (const jobs::Framework* framework : jobs::AllFrameworks()) resources.push_back(&framework->resource());
   return resources;
 }
@@ -132,7 +139,10 @@ void Picture::TakePod(const json::Doc& object, const std::string& key) {
   }
   if (const kube::OwnerRef* owner = meta.controller()) seen.owner_uid = owner->uid;
   auto known = pods.find(key);
-  if (known == pods.end() || !HoldsTheSame(known->second.pod, seen.pod)) ++seats_version;
+  if (known == pods.end() || !HoldsTheSame(known->second.pod, seen.pod)) {
+    ++seats_version;
+    if (IsPermanent(seen.pod)) ++nodes_version;
+  }
   const SeenPod& stored = pods.insert_or_assign(key, std::move(seen)).first->second;
   if (!stored.job.empty()) pods_of_[stored.job][key] = &stored;
 }
@@ -178,6 +188,7 @@ void Picture::Take(const kube::Resource& resource, const json::DocPtr& object, b
       auto found = pods.find(key);
       if (found != pods.end()) {
         ++seats_version;
+        if (IsPermanent(found->second.pod)) ++nodes_version;
         pods_of_[found->second.job].erase(key);
         pods.erase(found);
       }
@@ -198,6 +209,14 @@ void Picture::Take(const kube::Resource& resource, const json::DocPtr& object, b
       services.erase(key);
     } else {
       services.insert_or_assign(key, kube::ParseMeta(*object));
+    }
+  } else if (&resource == &kube::kDaemonSets) {
+    Result<kube::DaemonSet> set = kube::ParseDaemonSet(*object);
+    ++nodes_version, ++seats_version;
+    if (gone || !set.ok()) {
+      daemon_sets.erase(key);
+    } else {
+      daemon_sets.insert_or_assign(key, *std::move(set));
     }
   } else if (&resource == &kube::kEvents) {
     if (!gone) events.insert_or_assign(key, object);

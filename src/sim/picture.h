@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "json/doc.h"
 #include "kube/api/api.h"
+#include "kube/model/daemon_set.h"
 #include "kube/model/node.h"
 #include "kube/model/pod.h"
 #include "kube/model/quota.h"
@@ -94,6 +95,7 @@ class Picture {
   std::map<std::string, api::Gang> gangs;  // "ns/name"
   std::map<std::string, SeenJob> jobs;     // "ns/name"
   std::map<std::string, kube::Meta> services;
+  std::map<std::string, kube::DaemonSet> daemon_sets;
   std::map<std::string, json::DocPtr> events;
   std::map<std::string, kube::ResourceQuota> quotas;  // "ns/name"
   kube::Resources injected;                           // what admission adds to every pod of jobs to come

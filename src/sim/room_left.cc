@@ -134,6 +134,44 @@ std::map<std::string, Taken> TakenByNode(const Picture& picture, const std::stri
   return taken;
 }
 
+void AddExpected(const Picture& picture, bool daemons_alone, std::map<std::string, Taken>& taken) {
+  std::set<std::pair<std::string, std::string>> there;  // (owner's UID, node)
+  for (const auto& [key, pod] : picture.pods) {
+    if (kube::HoldsResources(pod.pod)) there.emplace(pod.owner_uid, pod.pod.node_name);
+    const kube::OwnerRef* owner = pod.pod.meta.controller();
+    bool daemon = owner != nullptr && owner->kind == "DaemonSet";
+    bool comes = pod.job.empty() && !daemon && pod.pod.node_name.empty() && !pod.pod.nominated_node.empty() &&
+                 pod.pod.phase == kube::PodPhase::kPending && !pod.deleting();
+    if (comes && !daemons_alone) {
+      const std::string& node = pod.pod.nominated_node;
+      Add(taken[node], {&pod.pod.meta.ns, &pod.pod.meta.labels, &pod.pod.need, node, false});
+    }
+  }
+  for (const auto& [key, set] : picture.daemon_sets) {
+    for (const auto& [name, node] : picture.nodes) {
+      bool fits = std::ranges::all_of(set.need.requests, [&](const auto& request) {
+        return Of(node.allocatable, request.first) >= request.second;
+      });
+      if (set.meta.deleted_at || !fits || there.contains({set.meta.uid, name})) continue;
+      if (kube::BelongsOn(set, name, node.meta.labels, node.taints))
+        Add(taken[name], {&set.meta.ns, &set.labels, &set.need, name, false});
+    }
+  }
+}
+
+std::map<std::string, Taken> PermanentByNode(const Picture& picture) {
+  std::map<std::string, Taken> taken;
+  for (const auto& [key, pod] : picture.pods) {
+    const kube::OwnerRef* owner = pod.pod.meta.controller();
+    bool permanent = owner != nullptr && (owner->kind == "DaemonSet" || owner->kind == "Node");
+    if (!permanent || pod.pod.node_name.empty() || !kube::HoldsResources(pod.pod)) continue;
+    Add(taken[pod.pod.node_name],
+        {&pod.pod.meta.ns, &pod.pod.meta.labels, &pod.pod.need, pod.pod.node_name, pod.deleting()});
+  }
+  AddExpected(picture, /*daemons_alone=*/true, taken);
+  return taken;
+}
+
 std::string Excess(const kube::Node& node, const Taken& taken) {
   for (const auto& [resource, amount] : taken.requests) {
     if (amount > Of(node.allocatable, resource) && amount > 0) return resource;
@@ -188,6 +226,10 @@ bool Alike(const std::vector<RoleAsk>& asks) {
                      [&](const RoleAsk& ask) { return ask.need == asks.front().need; });
 }
 
+bool HasClaims(const std::vector<RoleAsk>& asks) {
+  return std::ranges::any_of(asks, [](const RoleAsk& ask) { return !ask.need.claims.empty(); });
+}
+
 bool HasRules(const std::vector<RoleAsk>& asks) {
   return std::ranges::any_of(asks, [](const RoleAsk& ask) { return !ask.need.rules.empty(); });
 }
@@ -204,17 +246,16 @@ bool HasPorts(const std::vector<RoleAsk>& asks) {
   return std::ranges::any_of(asks, [](const RoleAsk& ask) { return !ask.need.host_ports.empty(); });
 }
 
-bool SurelyFits(const std::vector<const kube::Node*>& nodes, const std::map<std::string, Taken>* taken,
+bool SurelyFits(const std::vector<const kube::Node*>& nodes, const std::map<std::string, Taken>& taken,
                 const std::vector<RoleAsk>& asks, const std::string& ns,
                 const std::map<std::string, kube::Node>& all) {
   if (asks.empty()) return false;
-  if (HasPorts(asks)) return false;  // would need a search
-  std::map<std::string, Taken> start = taken == nullptr ? std::map<std::string, Taken>() : *taken;
-  if (HasRules(asks) || AnybodyKeepsAway(start)) return GreedyByRules(nodes, start, asks, ns, all);
-  if (Greedy(nodes, start, asks)) return true;
+  if (HasPorts(asks) || HasClaims(asks)) return false;  // would need a search, and the volumes
+  if (HasRules(asks) || AnybodyKeepsAway(taken)) return GreedyByRules(nodes, taken, asks, ns, all);
+  if (Greedy(nodes, taken, asks)) return true;
   if (Alike(asks)) return false;
   std::vector<RoleAsk> turned(asks.rbegin(), asks.rend());
-  return Greedy(nodes, start, turned);
+  return Greedy(nodes, taken, turned);
 }
 
 std::string BrokenRule(const Picture& picture, const SeenJob& job, const api::Gang& gang,

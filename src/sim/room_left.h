@@ -21,16 +21,22 @@ struct Taken {
 // pods and seats of `except` (a job's "ns/name").
 std::map<std::string, Taken> TakenByNode(const Picture& picture, const std::string& except = "");
 
+// What is to come to each node whatever we do: pods of DaemonSets that belong there and have none there yet,
+// and, unless `daemons_alone`, pods that another scheduler has nominated to it.
+void AddExpected(const Picture& picture, bool daemons_alone, std::map<std::string, Taken>& taken);
+// What is on each node of a cluster without jobs and other people's pods: daemons and static pods, those to
+// come included.
+std::map<std::string, Taken> PermanentByNode(const Picture& picture);
+
 // The first resource of which a node's pods take more than it has; "" if none.
 std::string Excess(const kube::Node& node, const Taken& taken);
 
-// How many more such pods a node takes. `taken` null: on the empty node.
+// How many more such pods a node takes. `taken` null: nothing.
 int64_t Room(const kube::Node& node, const Taken* taken, const kube::PodNeed& need);
 
-// True if the gang fits for sure: exact for alike pods without rules about other pods, else a plain greedy
-// search. `nodes`: those it may use; `all`: the cluster's; `taken` null: on the empty cluster. `ns`: the
-// gang's.
-bool SurelyFits(const std::vector<const kube::Node*>& nodes, const std::map<std::string, Taken>* taken,
+// True if the gang fits for sure: exact for alike pods without rules about other pods and without volumes,
+// else a plain greedy search. `nodes`: those it may use; `all`: the cluster's. `ns`: the gang's.
+bool SurelyFits(const std::vector<const kube::Node*>& nodes, const std::map<std::string, Taken>& taken,
                 const std::vector<RoleAsk>& asks, const std::string& ns,
                 const std::map<std::string, kube::Node>& all);
 
@@ -39,6 +45,9 @@ bool SurelyFits(const std::vector<const kube::Node*>& nodes, const std::map<std:
 bool AnybodyKeepsAway(const std::map<std::string, Taken>& taken);
 bool HasPorts(const std::vector<RoleAsk>& asks);
 bool HasRules(const std::vector<RoleAsk>& asks);
+
+// Whether a pod of the gang uses volumes, of which nothing is known here.
+bool HasClaims(const std::vector<RoleAsk>& asks);
 
 // The rule between pods that the recorded placement of a gang breaks; "" if there is none. `taken`: without
 // the gang's own.

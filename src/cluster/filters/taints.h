@@ -12,4 +12,7 @@ namespace lockstep::cluster {
 // Source: kube-scheduler TaintToleration. PreferNoSchedule is a preference and refuses nothing.
 std::optional<size_t> RefuseTaint(const kube::PodNeed& need, const NodeFacts& node);
 
+// How many PreferNoSchedule taints of the node the pod does not tolerate.
+size_t CountDisliked(const kube::PodNeed& need, const NodeFacts& node);
+
 }  // namespace lockstep::cluster

@@ -33,6 +33,10 @@ const Resource kValidatingPolicyBindings{"admissionregistration.k8s.io", "v1",
                                          "ValidatingAdmissionPolicyBinding", false};
 const Resource kPersistentVolumes{"", "v1", "persistentvolumes", "PersistentVolume", false};
 const Resource kPersistentVolumeClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true};
+const Resource kStorageClasses{"storage.k8s.io", "v1", "storageclasses", "StorageClass", false};
+const Resource kCSINodes{"storage.k8s.io", "v1", "csinodes", "CSINode", false};
+const Resource kVolumeAttachments{"storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", false};
+const Resource kDaemonSets{"apps", "v1", "daemonsets", "DaemonSet", true};
 const Resource kCustomResourceDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
                                           "CustomResourceDefinition", false};
 const Resource kPyTorchJobs{"kubeflow.org", "v1", "pytorchjobs", "PyTorchJob", true};
@@ -62,6 +66,10 @@ constexpr const Resource* kAll[] = {
     &kValidatingPolicyBindings,
     &kPersistentVolumes,
     &kPersistentVolumeClaims,
+    &kStorageClasses,
+    &kCSINodes,
+    &kVolumeAttachments,
+    &kDaemonSets,
     &kCustomResourceDefinitions,
     &kPyTorchJobs,
     &kTFJobs,

@@ -23,7 +23,8 @@ struct Resource {
 extern const Resource kPods, kNodes, kServices, kEvents, kNamespaces, kConfigMaps, kServiceAccounts, kLeases,
     kPriorityClasses, kResourceQuotas, kLimitRanges, kRuntimeClasses, kMutatingWebhooks, kValidatingWebhooks,
     kMutatingPolicies, kMutatingPolicyBindings, kValidatingPolicies, kValidatingPolicyBindings,
-    kPersistentVolumes, kPersistentVolumeClaims, kCustomResourceDefinitions, kPyTorchJobs, kTFJobs, kGangs;
+    kPersistentVolumes, kPersistentVolumeClaims, kStorageClasses, kCSINodes, kVolumeAttachments, kDaemonSets,
+    kCustomResourceDefinitions, kPyTorchJobs, kTFJobs, kGangs;
 
 std::span<const Resource* const> AllResources();
 // By kind and apiVersion of a manifest; null if unknown here.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kube/model/reader.h"
+#include "kube/model/volume.h"
 
 namespace lockstep::kube {
 namespace {
@@ -116,11 +117,25 @@ std::vector<HostPort> ParseHostPorts(Reader& read, const Doc& spec) {
   return ports;
 }
 
+// A kubelet refuses pods of another operating system. Source: kubelet lifecycle, PodOSNotSupported.
+void RequireOs(const Doc& spec, NodeConstraint& nodes) {
+  std::string os = json::GetString(spec, "os.name");
+  if (os.empty()) return;
+  std::string other = os == "windows" ? "linux" : "windows";
+  nodes.all.push_back({"kubernetes.io/os", SelectorOp::kNotIn, {other}});
+}
+
 // What nothing here can meet; see PodNeed::unmet. Rules between pods add to it.
 std::vector<std::string> ParseUnmet(const Doc& spec) {
   const Doc* claims = json::Find(spec, "resourceClaims");
   if (claims == nullptr || !claims->is_array() || claims->empty()) return {};
   return {"spec.resourceClaims"};
+}
+
+void TakeVolumes(const Doc& spec, const std::string& ns, PodNeed& need) {
+  PodVolumes volumes = ParsePodVolumes(spec, ns);
+  need.claims = std::move(volumes.claims);
+  std::ranges::move(volumes.unmet, std::back_inserter(need.unmet));
 }
 
 PodPhase ParsePhase(std::string_view text) {
@@ -181,6 +196,7 @@ void ParseStatus(const Doc& status, const Doc& spec, Pod& pod) {
   pod.reason = json::GetString(status, "reason");
   pod.message = json::GetString(status, "message");
   pod.disruption = DisruptionOf(status);
+  pod.nominated_node = json::GetString(status, "nominatedNodeName");
   Result<WallTime> started = ParseTime(json::GetString(status, "startTime"));
   if (started) pod.started_at = *started;
   for (bool init : {true, false}) {
@@ -222,11 +238,14 @@ Result<PodNeed> ParsePodNeed(const Doc& pod) {
   if (spec != nullptr) {
     need.requests = ParsePodRequests(read, *spec);
     need.nodes = read.Take(ParseNodeConstraint(*spec), "spec.");
+    RequireOs(*spec, need.nodes);
     need.tolerations = read.Take(ParseTolerations(json::Key(spec, "tolerations")), "spec.");
     need.host_ports = ParseHostPorts(read, *spec);
     need.unmet = ParseUnmet(*spec);
+    if (spec->contains("volumes")) TakeVolumes(*spec, ParseMeta(pod).ns, need);
     if (spec->contains("affinity") || spec->contains("topologySpreadConstraints")) {
       Meta meta = ParseMeta(pod);
+      need.preferred = read.Take(ParsePreferredNodes(*spec), "spec.");
       need.rules = read.Take(ParsePodRules(*spec, meta.ns, meta.labels, need.unmet));
     }
   }

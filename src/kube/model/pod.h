@@ -45,6 +45,8 @@ struct PodNeed {
   std::vector<Toleration> tolerations;
   std::vector<HostPort> host_ports;
   PodRules rules;
+  std::vector<PreferredNodes> preferred;  // preferred node affinity
+  std::vector<std::string> claims;        // "ns/name" of its PersistentVolumeClaims; sorted, unique
   // Paths of rules of placement that nothing here can meet: pods with one are refused, by its name.
   std::vector<std::string> unmet;
 
@@ -58,6 +60,7 @@ struct Pod {
   Meta meta;
   PodNeed need;
   std::string node_name, scheduler_name, priority_class;
+  std::string nominated_node;  // status.nominatedNodeName: a scheduler makes room for it there
   int32_t priority = 0;
   std::string restart_policy;
   bool host_network = false;

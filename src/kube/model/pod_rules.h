@@ -52,8 +52,12 @@ struct SpreadRule {
 struct PodRules {
   std::vector<PodTerm> affinity, anti_affinity;
   std::vector<SpreadRule> spread;
+  // As affinity, but each term for itself. Not of a pod's spec: pods that share a volume for one node.
+  std::vector<PodTerm> together;
 
-  bool empty() const { return affinity.empty() && anti_affinity.empty() && spread.empty(); }
+  bool empty() const {
+    return affinity.empty() && anti_affinity.empty() && spread.empty() && together.empty();
+  }
   friend auto operator<=>(const PodRules&, const PodRules&) = default;
 };
 

@@ -140,6 +140,11 @@ std::vector<Requirement> ParseRequirements(Reader& read, const Doc& object, std:
   return requirements;
 }
 
+NodeSelectorTerm ParseTerm(Reader& read, const Doc& term, const std::string& path) {
+  return {.labels = ParseRequirements(read, term, path, "matchExpressions", Dialect::kNodeLabels),
+          .fields = ParseRequirements(read, term, path, "matchFields", Dialect::kNodeFields)};
+}
+
 bool IsAlphanumeric(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -357,15 +362,41 @@ Result<NodeConstraint> ParseNodeConstraint(const Doc& pod_spec) {
     constraint.has_terms = true;
     path = Join(path, kRequired);
     std::string terms = Join(path, "nodeSelectorTerms");
-    for (const Doc* term : read.Objects(*required, path, "nodeSelectorTerms")) {
-      std::string at = Join(terms, constraint.any.size());
-      constraint.any.push_back(
-          {.labels = ParseRequirements(read, *term, at, "matchExpressions", Dialect::kNodeLabels),
-           .fields = ParseRequirements(read, *term, at, "matchFields", Dialect::kNodeFields)});
-    }
+    for (const Doc* term : read.Objects(*required, path, "nodeSelectorTerms"))
+      constraint.any.push_back(ParseTerm(read, *term, Join(terms, constraint.any.size())));
   }
   if (read.error()) return *read.error();
   return constraint;
+}
+
+Result<std::vector<PreferredNodes>> ParsePreferredNodes(const Doc& pod_spec) {
+  Reader read;
+  std::vector<PreferredNodes> preferred;
+  const Doc* affinity = read.Object(pod_spec, "", "affinity");
+  const Doc* node = affinity == nullptr ? nullptr : read.Object(*affinity, "affinity", "nodeAffinity");
+  if (node == nullptr) return preferred;
+  std::string path = "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution";
+  for (const Doc* term :
+       read.Objects(*node, "affinity.nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution")) {
+    std::string at = Join(path, preferred.size());
+    int64_t weight = read.Int(*term, at, "weight").value_or(0);
+    if (weight < 1 || weight > 100) read.Fail(Join(at, "weight"), "must be 1 to 100");
+    PreferredNodes one{.nodes = {}, .weight = static_cast<int32_t>(std::clamp<int64_t>(weight, 1, 100))};
+    if (const Doc* nodes = read.Object(*term, at, "preference"))
+      one.nodes = ParseTerm(read, *nodes, Join(at, "preference"));
+    preferred.push_back(std::move(one));
+  }
+  if (read.error()) return *read.error();
+  return preferred;
+}
+
+int32_t PreferenceFor(const std::vector<PreferredNodes>& preferred, const std::string& node_name,
+                      const Labels& labels) {
+  int64_t sum = 0;
+  for (const PreferredNodes& term : preferred) {
+    if (MatchesTerm(term.nodes, node_name, labels)) sum += term.weight;
+  }
+  return static_cast<int32_t>(std::min<int64_t>(sum, INT32_MAX));
 }
 
 }  // namespace lockstep::kube

@@ -63,6 +63,19 @@ struct NodeConstraint {
   friend auto operator<=>(const NodeConstraint&, const NodeConstraint&) = default;
 };
 
+// A term of preferred node affinity: a node that matches it is worth `weight` more.
+struct PreferredNodes {
+  NodeSelectorTerm nodes;
+  int32_t weight = 1;  // 1 to 100
+
+  friend auto operator<=>(const PreferredNodes&, const PreferredNodes&) = default;
+};
+
+Result<std::vector<PreferredNodes>> ParsePreferredNodes(const json::Doc& pod_spec);
+// The sum of the weights of the terms that match.
+int32_t PreferenceFor(const std::vector<PreferredNodes>& preferred, const std::string& node_name,
+                      const Labels& labels);
+
 Result<NodeConstraint> ParseNodeConstraint(const json::Doc& pod_spec);
 
 }  // namespace lockstep::kube
