@@ -192,9 +192,11 @@ bool Overcommitted(const Draft& draft, const GangState& gang) {
 std::optional<cluster::QuotaLack> QuotaTaken(Draft& draft, const GangState& gang) {
   if (!gang.quota_refused || !draft.world.quotas.any(gang.ns)) return {};
   // Pods that this step has seen are no longer promised.
-  for (auto& [key, other] : draft.world.gangs) {
-    if (other.ns == gang.ns) cluster::RefreshHeld(draft.world, other);
+  std::vector<std::string> neighbours;
+  for (const auto& [key, other] : draft.world.gangs) {
+    if (other.ns == gang.ns) neighbours.push_back(key);
   }
+  for (const std::string& key : neighbours) cluster::RefreshHeld(draft.world, *draft.world.gangs.Edit(key));
   return draft.world.quotas.Overdrawn(gang.ns, AsksOf(gang), draft.now.wall);
 }
 
