@@ -25,6 +25,27 @@ TEST(ExplainNoFit, TellsWhatIsNeededWhatIsFreeAndWhoHoldsTheRest) {
   EXPECT_EQ(reason.message, "needs 8 nvidia.com/gpu, 0 free; a holds 8");
 }
 
+TEST(ExplainNoFit, TellsOfVolumes) {
+  gang::NoFit no_fit = Short("nvidia.com/gpu", 2000, 4000);
+  no_fit.classes[0].wanted = 2;
+  no_fit.classes[0].seats = 0;
+  no_fit.classes[0].refused = {{Reason::kVolume, "data", 3}, {Reason::kVolumeLimit, "", 1}};
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).code, "NoMatchingNode");
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).message,
+            "no node takes its pods: 3 nodes can't reach the volume of the claim data, 1 node takes no more "
+            "volumes");
+
+  no_fit.related = true;
+  no_fit.classes[0].refused.push_back({Reason::kVolumeInUse, "", 2});
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).code, "VolumeInUse");
+  no_fit.limit = {Reason::kAffinity, std::string(cluster::kSameNode), 0, 2, 1};
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).message.substr(0, 68),
+            "its 2 pods share a ReadWriteOnce volume, so one node: room for 1; 3 ");
+  no_fit.limit = {Reason::kAntiAffinity, std::string(cluster::kWholeCluster), 0, 2, 1};
+  EXPECT_EQ(ExplainNoFit(no_fit, {}).message.substr(0, 55),
+            "its 2 pods share a ReadWriteOncePod claim: room for 1; ");
+}
+
 TEST(ExplainNoFit, NamesAtMostThreeHolders) {
   std::vector<Holder> holders = {{"a", 4000}, {"b", 2000}, {"c", 1000}, {"d", 1000}, {"e", 1000}};
   EXPECT_EQ(ExplainNoFit(Short("nvidia.com/gpu", 8000, 1000), holders).message,

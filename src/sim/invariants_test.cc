@@ -265,6 +265,18 @@ TEST_F(InvariantsTest, ImpossibleIsSaidExactlyWhenItIsTrue) {
   EXPECT_THAT(Violation(), HasSubstr("can never run here but says InsufficientResources"));
 }
 
+TEST_F(InvariantsTest, DaemonsThatAreToComeTakeTheirPlacesOnAnEmptyClusterToo) {
+  build.Job("a", 4, {"Placed=False"});
+  build.Gang("a", 4, Queued({"Impossible", "can never run here"}));
+  build.DaemonSet("agent");
+  LookFor(seconds(10));
+  EXPECT_EQ(Violation(), "");
+
+  build.Gone(kube::kDaemonSets, "agent");
+  LookFor(seconds(5));
+  EXPECT_THAT(Violation(), HasSubstr("could run here but says Impossible"));
+}
+
 TEST_F(InvariantsTest, WhileNobodyLeadsNothingHasToComeTrue) {
   bool nobody = true;
   invariants.SetPaused([&] { return nobody; });

@@ -91,6 +91,13 @@ class PictureBuilder {
     Fill(pod, {node, "Running", 0, "", false});
     Take(kube::kPods, pod);
   }
+  // Whose pods of one GPU belong on every node.
+  void DaemonSet(const std::string& name) {
+    json::Doc container = {{"name", "agent"}, {"resources", {{"requests", {{"nvidia.com/gpu", "1"}}}}}};
+    json::Doc spec = {{"containers", json::Doc::array({container})}};
+    Take(kube::kDaemonSets, {{"metadata", {{"name", name}, {"namespace", "default"}, {"uid", "uid-" + name}}},
+                             {"spec", {{"template", {{"spec", spec}}}}}});
+  }
   void Gone(const kube::Resource& resource, const std::string& name) {
     json::Doc meta = {{"name", name}};
     if (resource.namespaced) meta["namespace"] = "default";
