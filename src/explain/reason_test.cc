@@ -38,10 +38,10 @@ TEST(ExplainNoFit, TellsOfVolumes) {
   no_fit.related = true;
   no_fit.classes[0].refused.push_back({Reason::kVolumeInUse, "", 2});
   EXPECT_EQ(ExplainNoFit(no_fit, {}).code, "VolumeInUse");
-  no_fit.limit = {Reason::kAffinity, std::string(cluster::kSameNode), 0, 2, 1};
+  no_fit.limit = gang::RuleLimit{Reason::kAffinity, std::string(cluster::kSameNode), 0, 2, 1};
   EXPECT_EQ(ExplainNoFit(no_fit, {}).message.substr(0, 68),
             "its 2 pods share a ReadWriteOnce volume, so one node: room for 1; 3 ");
-  no_fit.limit = {Reason::kAntiAffinity, std::string(cluster::kWholeCluster), 0, 2, 1};
+  no_fit.limit = gang::RuleLimit{Reason::kAntiAffinity, std::string(cluster::kWholeCluster), 0, 2, 1};
   EXPECT_EQ(ExplainNoFit(no_fit, {}).message.substr(0, 55),
             "its 2 pods share a ReadWriteOncePod claim: room for 1; ");
 }
