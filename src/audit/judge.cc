@@ -160,7 +160,7 @@ void ReportGangs(const Record& record, const Limits& limits, Report& report) {
       continue;
     }
     ++report.pods;
-    if (pod.create_sent) ++report.creates;
+    if (pod.create_sent && !pod.from_before) ++report.creates;
     attempts[{pod.job, pod.attempt}].push_back(&pod);
   }
   for (const auto& [key, pods] : attempts) {

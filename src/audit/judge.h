@@ -44,7 +44,7 @@ struct GangReport {
 struct Report {
   std::vector<Violation> violations;  // by time
   std::vector<GangReport> gangs;      // by first assignment
-  int64_t pods = 0, creates = 0;      // of jobs
+  int64_t pods = 0, creates = 0;      // of jobs; some were there before
   int64_t foreign_pods = 0;           // of no job
   int64_t nodes = 0, unknown_nodes = 0;
   double gpu_seconds_waiting = 0;

@@ -138,6 +138,8 @@ std::string ReportText(const Report& report, const ReadCounts& read, bool gangs)
     text += "; " + std::to_string(report.unknown_nodes) + " more of unknown capacity, not judged";
   }
   text += "\npods         " + std::to_string(report.creates) + " created for jobs";
+  if (report.pods > report.creates)
+    text += ", " + std::to_string(report.pods - report.creates) + " were there before";
   if (report.foreign_pods > 0) text += ", " + std::to_string(report.foreign_pods) + " others";
   text += "\ngangs        " + std::to_string(report.gangs.size()) + " placed, " +
           std::to_string(report.never_whole) + " of them never whole; parts held " +

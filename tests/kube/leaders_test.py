@@ -10,7 +10,9 @@ import datetime
 import json
 import os
 import signal
+import socket
 import time
+import urllib.request
 
 from cluster import CORE, Cluster, Refused, holder, is_true, pytorchjob, wait_until
 
@@ -28,17 +30,26 @@ class Operators:
         wait_until("a leader", lambda: holder(cluster), describe=lambda: self.all[0].text()[-2000:])
 
     def start(self):
-        return self.cluster.operator("--leader-elect")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        program = self.cluster.operator("--leader-elect", "--health-address", f"127.0.0.1:{port}")
+        program.port = port
+        return program
 
     def leader(self):
         return next((p for p in self.all if f"_{p.pid}_" in (holder(self.cluster) or "")), None)
 
-    def other(self, leader):
-        return next(p for p in self.all if p is not leader)
+    def wait_ready(self):
+        """One leads and the other has listed everything and follows."""
+        def ready(program):
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{program.port}/readyz", timeout=5) as answer:
+                    return answer.status == 200
+            except OSError:
+                return False
 
-    def both_ready(self):
-        """There is a leader, and the other one follows: it has said nothing but that it is there for a while."""
-        wait_until("a living leader", lambda: (p := self.leader()) and p.running())
+        wait_until("both are ready", lambda: self.leader() and all(ready(p) for p in self.all))
 
     def replace(self, program):
         self.all.remove(program)
@@ -51,6 +62,7 @@ def pods_of(cluster, job):
 
 def stop_in_batch(cluster, operators, name, at):
     """The leader, stopped when worker `at` - 1 of a new gang is there; at 0 the gang is just recorded."""
+    operators.wait_ready()
     leader = operators.leader()
     cluster.submit(pytorchjob(name, BATCH))  # whose ranks meet: a part of them gets nowhere
 
@@ -144,12 +156,12 @@ def first_write_after(moment):
     return None
 
 
-def take_over(cluster, operators, name, end, released):
+def take_over(cluster, operators, name, end):
     """Ends the leader while a job arrives; the seconds until the next one writes."""
+    operators.wait_ready()
     leader = operators.leader()
     moment = time.time()
     end(leader)
-    moment = time.time() if released else moment
     cluster.submit(pytorchjob(name, 4))
     wait_until("another leader", lambda: operators.leader() not in (None, leader))
     wait_until(f"{name} succeeded", lambda: is_true(cluster.job(name), "Succeeded"))
@@ -196,8 +208,8 @@ def main():
             taken_back_by_the_other(cluster, operators, f"taken-back-{i}", at)
     kills, terms = [], []
     for i in range(options.rounds):
-        kills.append(take_over(cluster, operators, f"after-kill-{i}", lambda p: p.kill(), released=False))
-        terms.append(take_over(cluster, operators, f"after-term-{i}", lambda p: p.stop(), released=False))
+        kills.append(take_over(cluster, operators, f"after-kill-{i}", lambda p: p.kill()))
+        terms.append(take_over(cluster, operators, f"after-term-{i}", lambda p: p.stop()))
     print(f"first write of the next leader, {options.nodes} nodes and {options.gangs} gangs: after kill -9 "
           f"{', '.join(f'{s:.2f}' for s in kills)} s; after SIGTERM {', '.join(f'{s:.2f}' for s in terms)} s", flush=True)
     check_base(cluster, options.gangs)
