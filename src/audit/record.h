@@ -115,7 +115,7 @@ class Record {
   std::vector<PodRecord> pods_;
   std::unordered_map<std::string, size_t> by_uid_, by_name_;
   std::unordered_map<std::string, std::string> gang_jobs_;  // "ns/name" of a Gang to its job's key
-  std::unordered_set<std::string> seen_;  // UIDs of what a watch showed and is no pod
+  std::unordered_set<std::string> seen_;                    // UIDs of what a watch showed and is no pod
   std::map<std::string, NodeRecord> nodes_;
   std::map<std::string, JobRecord> jobs_;
   WriteCounts writes_;

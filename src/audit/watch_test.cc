@@ -98,7 +98,8 @@ TEST(Watch, APartThatWasThereBeforeIsStuckSinceItsPodsWereScheduled) {
   EXPECT_THAT(report.violations[0].message, HasSubstr("default/a: 1 of 2 pods held nodes for 1m40s"));
   EXPECT_DOUBLE_EQ(report.gpu_seconds_waiting, 100);
   EXPECT_EQ(report.creates, 0);
-  EXPECT_THAT(ReportText(report, {.watched = true}, false), HasSubstr("0 created for jobs, 2 were there before"));
+  EXPECT_THAT(ReportText(report, {.watched = true}, false),
+              HasSubstr("0 created for jobs, 2 were there before"));
 }
 
 TEST(Watch, AGangOfWhichAPodHadEndedBeforeIsNoPart) {

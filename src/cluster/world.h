@@ -133,7 +133,7 @@ struct GangState {
                                     // that somebody deleted meanwhile
   std::set<std::string> succeeded;  // "role/index" seen Succeeded in this attempt; a restart if such a
                                     // pod is then deleted
-  int64_t disrupted_attempt = 0;     // of which a pod was disrupted; a restart that is counted
+  int64_t disrupted_attempt = 0;    // of which a pod was disrupted; a restart that is counted
   std::map<std::string, MonoTime> retry_at;  // per touched key; an earlier retry
   std::map<std::string, int32_t> failures;   // per touched key, in a row
   std::string create_error;                  // the last refusal of a pod's or a service's create

@@ -132,8 +132,9 @@ void Restart(Draft& draft, GangState& gang, const Members& members, size_t faile
   next.waiting_since = draft.now.wall;
   if (counted) ++next.policy_restarts;
   next.placement.clear();
-  next.reason = {"Restarting",
-                 role + " " + (counted ? why : "replica(s) were evicted, preempted or removed with their node.")};
+  next.reason = {
+      "Restarting",
+      role + " " + (counted ? why : "replica(s) were evicted, preempted or removed with their node.")};
   draft.Record(
       gang, "Warning", next.reason.code,
       next.reason.message + " All pods of attempt " + std::to_string(next.attempt) + " are restarted.");

@@ -54,7 +54,8 @@ void Count(GangState& gang, const jobs::Role& role, const PodRecord& pod, jobs::
   if (WaitsWithError(pod) && members.broken == nullptr) members.broken = &pod;
   if (pod.phase == kube::PodPhase::kRunning) members.container_restarts += pod.container_restarts;
   bool told_to_go = pod.deleting && pod.phase != kube::PodPhase::kPending;
-  bool removed = pod.disrupted && pod.phase == kube::PodPhase::kFailed;  // pod GC writes that before it deletes
+  bool removed =
+      pod.disrupted && pod.phase == kube::PodPhase::kFailed;  // pod GC writes that before it deletes
   if ((told_to_go || removed) && !gang.succeeded.contains(id)) {
     if (pod.disrupted) gang.disrupted_attempt = pod.attempt;
     // A rank that is being deleted is lost whatever its restart policy says, and whatever its process says

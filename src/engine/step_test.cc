@@ -193,7 +193,7 @@ TEST(Step, ADrainIsNotCountedEvenWhenThePodIsGoneBeforeItIsLookedAt) {
 
   engine.Disrupt("a-worker-1", "EvictionByEvictionAPI");
   EXPECT_THAT(engine.Step(), Not(Contains(Is(ActionKind::kWriteGang)))) << "it may be called off";
-  engine.Gone(kube::kPods, "a-worker-1");
+  engine.Gone(kube::kPods, "pods/default/a-worker-1");
   std::vector<Action> actions = engine.Step();
   auto record = std::ranges::find(actions, ActionKind::kWriteGang, &Action::kind);
   ASSERT_NE(record, actions.end());
@@ -209,7 +209,7 @@ TEST(Step, AKubeletThatEvictsForWhatThePodUsedIsCounted) {
   for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
   engine.RunUntil(ActionKind::kDeletePod);
   engine.Disrupt("a-worker-1", "TerminationByKubelet");
-  engine.Gone(kube::kPods, "a-worker-1");
+  engine.Gone(kube::kPods, "pods/default/a-worker-1");
   std::vector<Action> actions = engine.Step();
   auto record = std::ranges::find(actions, ActionKind::kWriteGang, &Action::kind);
   ASSERT_NE(record, actions.end());

@@ -14,7 +14,8 @@ std::optional<LeaderGate::Seen> TakeSeen(json::Doc& lease) {
   if (!annotations.is_object() || !annotations.contains(kSeenAnnotation)) return std::nullopt;
   json::Doc text = annotations[kSeenAnnotation];
   annotations.erase(kSeenAnnotation);  // it is true for one who takes over now
-  Result<json::Doc> doc = text.is_string() ? json::Parse(text.get<std::string>()) : Result<json::Doc>(Error{});
+  Result<json::Doc> doc =
+      text.is_string() ? json::Parse(text.get<std::string>()) : Result<json::Doc>(Error{});
   if (!doc.ok() || !doc->is_object()) return std::nullopt;
   LeaderGate::Seen seen;
   for (const auto& [plural, version] : doc->items()) {

@@ -13,11 +13,12 @@ struct Replica {
   Replica(Loop& loop, apiserver::Server& server, const std::string& name) : api(loop, server) {
     LeaderOptions options;
     options.identity = name;
-    gate.emplace(api, options, LeaderGate::Callbacks{[this](const LeaderGate::Seen* l) {
-                                                               ++led;
-                                                               left = l == nullptr ? std::nullopt : std::optional(*l);
-                                                             },
-                                                             [this] { ++lost; }});
+    gate.emplace(api, options,
+                 LeaderGate::Callbacks{[this](const LeaderGate::Seen* l) {
+                                         ++led;
+                                         left = l == nullptr ? std::nullopt : std::optional(*l);
+                                       },
+                                       [this] { ++lost; }});
     gate->Start();
   }
   apiserver::MemoryApi api;

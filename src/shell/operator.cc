@@ -41,7 +41,8 @@ void Operator::Start() {
   MakeReflectors();
   if (!options_.leader) return Lead();
   gate_ = std::make_unique<LeaderGate>(
-      api_, *options_.leader, LeaderGate::Callbacks{[this](const auto* left) { BecomeLeader(left); }, [this] { BecomeStandby(); }});
+      api_, *options_.leader,
+      LeaderGate::Callbacks{[this](const auto* left) { BecomeLeader(left); }, [this] { BecomeStandby(); }});
   gate_->Start();
 }
 

@@ -50,7 +50,8 @@ class OperatorTest : public testing::Test {
     status.name = "n";
     status.subresource = "status";
     status.body = R"({"status": {"allocatable": {"cpu": "100", "pods": "100"}}})";
-    user.Send(std::move(status), [](const kube::Response& r) { EXPECT_TRUE(r.status.ok()) << r.status.message; });
+    user.Send(std::move(status),
+              [](const kube::Response& r) { EXPECT_TRUE(r.status.ok()) << r.status.message; });
     loop.RunFor(seconds(1));
   }
 
@@ -60,14 +61,17 @@ class OperatorTest : public testing::Test {
     request.resource = &resource;
     request.ns = ns;
     request.body = json::Dump(object);
-    user.Send(std::move(request), [](const kube::Response& r) { EXPECT_TRUE(r.status.ok()) << r.status.message; });
+    user.Send(std::move(request),
+              [](const kube::Response& r) { EXPECT_TRUE(r.status.ok()) << r.status.message; });
   }
 
   void Submit(const std::string& name) {
-    json::Doc container = {{"name", "pytorch"}, {"image", "i"}, {"resources", {{"requests", {{"cpu", "1"}}}}}};
+    json::Doc container = {
+        {"name", "pytorch"}, {"image", "i"}, {"resources", {{"requests", {{"cpu", "1"}}}}}};
     json::Doc worker = {{"replicas", 2}};
     worker["template"]["spec"]["containers"] = json::Doc::array({container});
-    json::Doc job = {{"apiVersion", "kubeflow.org/v1"}, {"kind", "PyTorchJob"}, {"metadata", {{"name", name}}}};
+    json::Doc job = {
+        {"apiVersion", "kubeflow.org/v1"}, {"kind", "PyTorchJob"}, {"metadata", {{"name", name}}}};
     job["spec"]["pytorchReplicaSpecs"]["Worker"] = worker;
     Create(kube::kPyTorchJobs, "default", job);
   }

@@ -117,8 +117,8 @@ std::string SeenJob::state() const {
 }
 
 std::vector<const kube::Resource*> PictureResources() {
-  std::vector<const kube::Resource*> resources = {&kube::kNodes,  &kube::kPods,  &kube::kServices,
-                                                  &kube::kEvents, &kube::kGangs, &kube::kResourceQuotas,
+  std::vector<const kube::Resource*> resources = {&kube::kNodes,     &kube::kPods,  &kube::kServices,
+                                                  &kube::kEvents,    &kube::kGangs, &kube::kResourceQuotas,
                                                   &kube::kDaemonSets};
   for (const jobs::Framework* framework : jobs::AllFrameworks()) resources.push_back(&framework->resource());
   return resources;

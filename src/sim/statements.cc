@@ -149,7 +149,8 @@ Result<Deed> ParseDelete(Words& words) {
   deed.kind = words.Take();
   if (deed.kind != "job" && deed.kind != "pod" && deed.kind != "gang" && deed.kind != "node" &&
       deed.kind != "service" && deed.kind != "quota" && deed.kind != "daemonset") {
-    return Error{"delete: must be job, pod, gang, node, service, quota or daemonset, is \"" + deed.kind + "\""};
+    return Error{"delete: must be job, pod, gang, node, service, quota or daemonset, is \"" + deed.kind +
+                 "\""};
   }
   Result<std::vector<std::string>> names = TakeNames(words, deed.kind);
   if (!names.ok()) return names.error();

@@ -69,8 +69,8 @@ struct Pod {
   std::string reason, message;             // of status
   std::vector<ContainerState> containers;  // empty until a kubelet reports
   std::optional<WallTime> started_at;      // status.startTime
-  // Why it was told to go through no fault of its own: the reason of its condition DisruptionTarget while that
-  // is True (EvictionByEvictionAPI, PreemptionByScheduler, DeletionByTaintManager, DeletionByPodGC,
+  // Why it was told to go through no fault of its own: the reason of its condition DisruptionTarget while
+  // that is True (EvictionByEvictionAPI, PreemptionByScheduler, DeletionByTaintManager, DeletionByPodGC,
   // TerminationByKubelet). Source: k8s.io/api/core/v1, PodReasons.
   std::string disruption;
 
