@@ -94,7 +94,7 @@ Load::Indexed& Nodes::IndexFor(ClassId pod_class, View view) {
   // 64 MiB of rows in each view: at 5,000 nodes, 670 shapes.
   size_t most =
       std::max(Load::kMaxIndexes, (size_t{64} << 20) / (slots_.size() * sizeof(SeatIndex::Row) + 1));
-  most = std::min(most, size_t{4096});
+  most = std::min(most, size_t{1024});
   if (at.indexes.size() >= most) {
     auto oldest = std::ranges::min_element(at.indexes, {}, &Load::Indexed::last_used);
     at.Drop(static_cast<size_t>(oldest - at.indexes.begin()));

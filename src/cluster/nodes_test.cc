@@ -265,12 +265,17 @@ class RandomLife : public ::testing::TestWithParam<unsigned> {
 TEST_P(RandomLife, IndexesEqualARecount) {
   std::mt19937 random(GetParam());
   auto upto = [&](int most) { return static_cast<int>(random() % static_cast<unsigned>(most + 1)); };
+  const char* const effects[] = {"NoSchedule", "NoExecute", "PreferNoSchedule"};
   std::vector<ClassId> classes;
   for (int i = 0; i < 6; ++i) {
     kube::PodNeed need = MakeNeed(Gpu(i % 3) + Cpu(1 + i));
     if (i == 2) need = WithSelector(need, "zone", "1");
     if (i == 3) need = Tolerating(need, "t");
     if (i == 4) need = WithHostPort(need, 80);
+    if (i == 5) {
+      kube::NodeSelectorTerm zone{{{"zone", kube::SelectorOp::kIn, {"1"}}}, {}};
+      need.preferred.push_back({zone, 50});
+    }
     classes.push_back(nodes_.Class(need));
   }
   for (int step = 0; step < 1'500; ++step) {
@@ -281,8 +286,7 @@ TEST_P(RandomLife, IndexesEqualARecount) {
         kube::Resources has = Cpu(upto(20)) + Pods(1 + upto(6));
         if (upto(1) == 0) has = has + Gpu(upto(4));
         std::vector<kube::Taint> taints;
-        if (upto(4) == 0)
-          taints.push_back({"t", std::to_string(upto(1)), upto(1) == 0 ? "NoSchedule" : "NoExecute"});
+        if (upto(4) == 0) taints.push_back({"t", std::to_string(upto(1)), effects[upto(2)]});
         kube::Node node = MakeNode(name, has, {{"zone", std::to_string(upto(1))}}, taints);
         node.unschedulable = upto(9) == 0;
         if (upto(9) == 0) node.conditions[0].status = "Unknown";
@@ -325,8 +329,8 @@ TEST_P(RandomLife, IndexesEqualARecount) {
 TEST_P(RandomLife, ManyMoreClassesThanIndexes) {
   std::mt19937 random(GetParam());
   nodes_ = MakeNodes(20, Cpu(64));
-  for (int step = 0; step < 600; ++step) {
-    ClassId pod = nodes_.Class(MakeNeed({{"cpu", 100 * (1 + static_cast<int64_t>(random() % 300))}}));
+  for (int step = 0; step < 3000; ++step) {  // an index is dropped from the 1,025th class on
+    ClassId pod = nodes_.Class(MakeNeed({{"cpu", 20 * (1 + static_cast<int64_t>(random() % 1500))}}));
     ASSERT_NO_FATAL_FAILURE(CheckIndex(pod, View::kNow));
     nodes_.Occupy(static_cast<NodeId>(random() % 20), nodes_.Class(MakeNeed({{"cpu", 1}})));
   }
