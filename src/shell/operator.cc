@@ -126,7 +126,7 @@ std::string Operator::trouble() const {
       return reflector->trouble();
   }
   if (!pulse_.trouble().empty()) return pulse_.trouble();
-  if (gate_ != nullptr && !leading_) return gate_->trouble();
+  if (gate_ != nullptr && !leading_ && !gate_->trouble().empty()) return gate_->trouble();
   if (!synced()) return "waiting for the first list of every kind";
   return "";
 }

@@ -89,10 +89,12 @@ TEST_F(OperatorTest, WhoIsHandedTheLeaseGoesOnFromWhatItFollowed) {
   Process a(loop, server, "a");
   loop.RunFor(seconds(2));
   Process b(loop, server, "b");
+  EXPECT_THAT(b.op->trouble(), testing::HasSubstr("first list")) << "a standby is ready when it follows";
   loop.RunFor(seconds(2));
   ASSERT_TRUE(a.op->leading());
   Submit("first");
   ASSERT_TRUE(AllCreated(b, 2)) << "the standby follows";
+  EXPECT_EQ(b.op->trouble(), "") << "and is ready";
   int lists = b.api.lists;
   bool stopped = false;
   Submit("second");

@@ -91,7 +91,6 @@ def completed_by_the_other(cluster, operators, name, at):
     finally:
         resume(leader)
     print(f"{name}: stopped with {there} of {BATCH} pods; the other completed them", flush=True)
-    return leader
 
 
 def collect_garbage(cluster, job, node):
@@ -106,6 +105,10 @@ def collect_garbage(cluster, job, node):
 def taken_back_by_the_other(cluster, operators, name, at):
     """A node of the placement goes while nobody leads, so the attempt is undone and made anew elsewhere."""
     leader, there = stop_in_batch(cluster, operators, name, at)
+
+    def attempts():
+        return cluster.gangs()[f"pytorchjob-{name}"]["status"]["attempt"]
+
     try:
         placement = cluster.gangs()[f"pytorchjob-{name}"]["status"]["placement"]
         node = placement[-1].split("=")[0]
@@ -114,7 +117,7 @@ def taken_back_by_the_other(cluster, operators, name, at):
 
         def placed_again():
             collect_garbage(cluster, name, node)
-            return cluster.gangs()[f"pytorchjob-{name}"]["status"]["attempt"] > 1
+            return attempts() > 1 or is_true(cluster.job(name), "Succeeded")
 
         wait_until(f"{name} is placed again", placed_again)
     finally:
@@ -125,8 +128,10 @@ def taken_back_by_the_other(cluster, operators, name, at):
         return is_true(cluster.job(name), "Succeeded")
 
     wait_until(f"{name} succeeded", succeeded)
-    print(f"{name}: stopped with {there} of {BATCH} pods; the other took them back", flush=True)
-    return leader
+    # On a slow machine all pods may have met before the node was gone.
+    what = "took them back" if attempts() > 1 else "found them complete"
+    print(f"{name}: stopped with {there} of {BATCH} pods; the other {what}", flush=True)
+    return attempts() > 1
 
 
 def entries_since(moment):
@@ -204,8 +209,8 @@ def main():
     if not options.no_batches:
         for i, at in enumerate((0, 1, BATCH // 4, BATCH // 2, BATCH - 1)):
             completed_by_the_other(cluster, operators, f"completed-{i}", at)
-        for i, at in enumerate((1, BATCH // 2)):
-            taken_back_by_the_other(cluster, operators, f"taken-back-{i}", at)
+        taken = [taken_back_by_the_other(cluster, operators, f"taken-back-{i}", at) for i, at in enumerate((0, 1, BATCH // 8))]
+        assert any(taken), "never in time"
     kills, terms = [], []
     for i in range(options.rounds):
         kills.append(take_over(cluster, operators, f"after-kill-{i}", lambda p: p.kill()))
@@ -216,7 +221,7 @@ def main():
     for program in operators.all:
         assert program.stop() == 0
     report = cluster.audit()
-    assert report["neverWhole"] <= 2, "only what was taken back may have been a part"
+    assert report["neverWhole"] <= 3, "only what was taken back may have been a part"
     assert max(kills) <= AFTER_KILL, kills
     assert max(terms) <= AFTER_TERM, terms
 
