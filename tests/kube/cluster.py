@@ -82,7 +82,16 @@ class Api:
         return value
 
     def get(self, path):
-        return self.request("GET", path)
+        """Asked again while the API server says "later", as it does of kinds whose CRD has just changed."""
+        def answer():
+            try:
+                return self.request("GET", path)
+            except Refused as e:
+                if e.code != 429:
+                    raise
+                return None
+
+        return wait_until(f"the API server answers {path}", answer)
 
     def find(self, path):
         """The object, or None where there is none."""
