@@ -279,44 +279,5 @@ TEST(Create, ServicesGetPortsAndAnAddress) {
   EXPECT_EQ(refused.status.causes.at(0).field, "spec.ports");
 }
 
-TEST(Quota, APodTooManyIsForbiddenAndUsageIsShown) {
-  TestServer api;
-  api.Create(kube::kResourceQuotas,
-             {{"metadata", {{"name", "q"}}},
-              {"spec", {{"hard", {{"pods", "2"}, {"requests.nvidia.com/gpu", "4"}}}}}});
-  Doc pod = PodDoc("a");
-  EXPECT_TRUE(api.Create(kube::kPods, PodDoc("early")).status.ok()) << "not in force before it is counted";
-  api.Delete(kube::kPods, "early", 0);
-  api.Settle();
-  pod["spec"]["containers"][0]["resources"]["limits"] = {{"nvidia.com/gpu", "3"}};
-  EXPECT_TRUE(api.Create(kube::kPods, pod).status.ok());
-
-  pod["metadata"]["name"] = "b";
-  Response refused = api.Create(kube::kPods, pod);
-  EXPECT_EQ(refused.status.code, 403);
-  EXPECT_EQ(refused.status.message,
-            "pods \"b\" is forbidden: exceeded quota: q, requested: requests.nvidia.com/gpu=3, used: "
-            "requests.nvidia.com/gpu=3, limited: requests.nvidia.com/gpu=4");
-  EXPECT_EQ(api.Create(kube::kPods, pod, true).status.code, 403) << "dry runs are checked";
-  api.Settle();
-  EXPECT_EQ(api.Stored(kube::kResourceQuotas, "q")["status"]["used"],
-            Doc({{"pods", "1"}, {"requests.nvidia.com/gpu", "3"}}));
-
-  api.Patch(kube::kPods, "a", {{"status", {{"phase", "Succeeded"}}}}, "status");
-  EXPECT_EQ(api.Create(kube::kPods, pod).status.code, 403) << "the controller has not counted yet";
-  api.Settle();
-  EXPECT_TRUE(api.Create(kube::kPods, pod).status.ok()) << "a terminal pod counts no more";
-}
-
-TEST(Quota, WhatIsLimitedMustBeAskedFor) {
-  TestServer api;
-  api.Create(kube::kResourceQuotas, {{"metadata", {{"name", "q"}}}, {"spec", {{"hard", {{"cpu", "2"}}}}}});
-  api.Settle();
-  EXPECT_THAT(api.Create(kube::kPods, PodDoc("a")).status.message,
-              HasSubstr("failed quota: q: must specify cpu"));
-  api.ns = "elsewhere";
-  EXPECT_TRUE(api.Create(kube::kPods, PodDoc("a")).status.ok());
-}
-
 }  // namespace
 }  // namespace lockstep::apiserver

@@ -186,5 +186,24 @@ TEST(ExplainNoFit, AnEmptyClusterHasNoNodes) {
   EXPECT_EQ(ExplainNoFit({}, {}).message, "the cluster has no nodes");
 }
 
+TEST(ExplainQuota, SaysWhichQuotaWhatIsAskedUsedAndAllowed) {
+  api::GangReason reason = ExplainQuota({"team", "requests.nvidia.com/gpu", 8000, 4000, 8000});
+  EXPECT_EQ(reason.code, "QuotaExceeded");
+  EXPECT_EQ(reason.message, "quota team: asks for 8 requests.nvidia.com/gpu, used 4 of 8");
+}
+
+TEST(ExplainQuota, SaysNeverWhereTheQuotaIsSmallerThanTheJob) {
+  kube::Amount gib = (int64_t{1} << 30) * 1000;
+  api::GangReason reason = ExplainQuota({"team", "limits.memory", 16 * gib, 0, 8 * gib, /*never=*/true});
+  EXPECT_EQ(reason.code, "QuotaTooSmall");
+  EXPECT_EQ(reason.message, "can never start: asks for 16Gi limits.memory, quota team allows 8Gi");
+}
+
+TEST(ExplainQuota, SaysWhereNobodyHasCounted) {
+  api::GangReason reason = ExplainQuota({"team", "pods", 8000, 0, 8000, /*never=*/false, /*unknown=*/true});
+  EXPECT_EQ(reason.code, "QuotaUnknown");
+  EXPECT_EQ(reason.message, "quota team: nobody has counted yet what of pods is used");
+}
+
 }  // namespace
 }  // namespace lockstep::explain
