@@ -72,7 +72,7 @@ compile-cost:  ## fail when a unit compiled since the last clean costs too much
 asan: deps  ## unit and scenario tests under address and undefined behaviour sanitizers
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
-	$(SANITIZER_ENV) $(CTEST) --test-dir build-asan -j $(JOBS) -LE 'kube|source'
+	$(SANITIZER_ENV) $(CTEST) --test-dir build-asan -j $(JOBS) -LE 'kube|source|long'
 
 tsan: deps  ## tests of the rooms with threads under the thread sanitizer
 	cmake --preset tsan

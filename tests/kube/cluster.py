@@ -22,6 +22,7 @@ HANG_GUARD = 180  # seconds; nothing is expected to come near
 CORE = "/api/v1"
 JOBS = "/apis/kubeflow.org/v1"
 GANGS = "/apis/lockstep.dev/v1alpha1"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/lockstep-system/leases/lockstep-operator"
 TERMINAL = ("Succeeded", "Failed")
 
 
@@ -235,7 +236,7 @@ def plural(kind):
 
 def holder(cluster):
     """Identity of the operator that leads; its pid is in it, between underscores."""
-    lease = cluster.api.find("/apis/coordination.k8s.io/v1/namespaces/lockstep-system/leases/lockstep-operator")
+    lease = cluster.api.find(LEASE)
     return lease and lease["spec"].get("holderIdentity")
 
 

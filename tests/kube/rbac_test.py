@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import yaml
-from cluster import CORE, JOBS, Cluster, holder, is_true, pytorchjob, tfjob, wait_until
+from cluster import CORE, JOBS, LEASE, Cluster, holder, is_true, pytorchjob, tfjob, wait_until
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
