@@ -456,10 +456,11 @@ void RefreshQueue(World& world, GangState& gang) {
   for (size_t i = 0; i < gang.roles.size(); ++i) {
     const RoleState& role = gang.roles[i];
     // Where a gang has rules about other pods, alike are only those that have the same, and the same labels.
-    // Claims make no kinds: there is one for each job, and mostly it is something else that is short.
-    kube::PodRules rules = role.need.rules;
-    rules.together.clear();
-    bool by_identity = !rules.empty() && role.who != nullptr;
+    // Volumes for one node (`together`) make no kinds: there is one for each job, and mostly it is something
+    // else that is short.
+    const kube::PodRules& rules = role.need.rules;
+    bool has_rules = !rules.affinity.empty() || !rules.anti_affinity.empty() || !rules.spread.empty();
+    bool by_identity = has_rules && role.who != nullptr;
     uint64_t identity = by_identity ? role.who->hash : 0;
     // Where there are quotas, those of one namespace that are charged for the same.
     if (limited && role.charge != nullptr) identity = kube::Hash(*role.charge, StableHash(gang.ns, identity));

@@ -29,6 +29,15 @@ std::string Text(const std::vector<Action>& actions) {
   return text;
 }
 
+// Job "a", two workers on two nodes, runs.
+void RunPair(HandDriven& engine) {
+  engine.Nodes(2, 1);
+  engine.Job("a", 2);
+  engine.Settle();
+  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
+  engine.Settle();
+}
+
 TEST(Step, AsksAdmissionAndRecordsTheGangFirst) {
   HandDriven engine;
   engine.Nodes(8, 1);
@@ -163,11 +172,7 @@ TEST(Step, ARefusedPodUndoesTheAttemptAndTheNumberStaysUsed) {
 
 TEST(Step, AFailedRankRestartsTheWholeGangAndIsCountedBeforeAnythingIsDeleted) {
   HandDriven engine;
-  engine.Nodes(2, 1);
-  engine.Job("a", 2);
-  engine.RunUntil(ActionKind::kDeletePod);
-  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
-  engine.RunUntil(ActionKind::kDeletePod);
+  RunPair(engine);
   ASSERT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
 
   engine.PodIs("a-worker-1", "Failed");
@@ -184,11 +189,7 @@ TEST(Step, AFailedRankRestartsTheWholeGangAndIsCountedBeforeAnythingIsDeleted) {
 
 TEST(Step, ADrainIsNotCountedEvenWhenThePodIsGoneBeforeItIsLookedAt) {
   HandDriven engine;
-  engine.Nodes(2, 1);
-  engine.Job("a", 2);
-  engine.RunUntil(ActionKind::kDeletePod);
-  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
-  engine.RunUntil(ActionKind::kDeletePod);
+  RunPair(engine);
   ASSERT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
 
   engine.Disrupt("a-worker-1", "EvictionByEvictionAPI");
@@ -203,11 +204,7 @@ TEST(Step, ADrainIsNotCountedEvenWhenThePodIsGoneBeforeItIsLookedAt) {
 
 TEST(Step, AKubeletThatEvictsForWhatThePodUsedIsCounted) {
   HandDriven engine;
-  engine.Nodes(2, 1);
-  engine.Job("a", 2);
-  engine.RunUntil(ActionKind::kDeletePod);
-  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
-  engine.RunUntil(ActionKind::kDeletePod);
+  RunPair(engine);
   engine.Disrupt("a-worker-1", "TerminationByKubelet");
   engine.Gone(kube::kPods, "pods/default/a-worker-1");
   std::vector<Action> actions = engine.Step();
@@ -265,15 +262,6 @@ TEST(Step, TheSameEventsGiveTheSameActionsAndASettledWorldNone) {
   std::string first = run();
   EXPECT_TRUE(first == run());
   EXPECT_EQ(first.substr(first.find("then: ")), "then: ") << "settled";
-}
-
-// Job "a", two workers on two nodes, runs.
-void RunPair(HandDriven& engine) {
-  engine.Nodes(2, 1);
-  engine.Job("a", 2);
-  engine.Settle();
-  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
-  engine.Settle();
 }
 
 TEST(Step, WhatHappensToACopyOfTheWorldDoesNotHappenToIt) {
