@@ -14,21 +14,6 @@ std::span<const kube::Resource* const> AdmissionResources() {
   return kAll;
 }
 
-void TakeInQuota(World& world, const Observed& observed) {
-  std::string ns = json::GetString(*observed.object, "metadata.namespace");
-  bool limited = world.quotas.any(ns);
-  world.quotas.TakeIn(*observed.object, observed.gone);
-  if (world.quotas.any(ns) != limited) world.TouchAll(ns);  // which gangs are alike has changed
-  // Templates that a full quota kept from being checked.
-  std::string prefix = "checks/" + ns + "/";
-  for (auto check = world.checks.lower_bound(prefix);
-       check != world.checks.end() && check->first.starts_with(prefix); ++check) {
-    if (!check->second.quota_refusal) continue;
-    if (!world.gangs.contains(check->second.asker)) return world.TouchAll(ns);
-    world.Touch(check->second.asker);
-  }
-}
-
 bool TakeInAdmission(World& world, const Observed& observed) {
   for (const kube::Resource* resource : AdmissionResources()) {
     if (resource != observed.resource) continue;

@@ -35,7 +35,5 @@ std::span<const kube::Resource* const> AdmissionResources();
 // One of those kinds was seen or is gone: what was shown of templates is to be asked again. False if it is of
 // another kind.
 bool TakeInAdmission(World& world, const Observed& observed);
-// A ResourceQuota was seen or is gone.
-void TakeInQuota(World& world, const Observed& observed);
 
 }  // namespace lockstep::cluster

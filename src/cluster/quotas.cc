@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "cluster/world.h"
 
 namespace lockstep::cluster {
 
@@ -153,6 +154,21 @@ std::optional<WallTime> Quotas::NextRelease(const std::string& ns, WallTime now)
   auto next = there->second.leaving.upper_bound(now);
   if (next == there->second.leaving.end()) return {};
   return next->first;
+}
+
+void TakeInQuota(World& world, const Observed& observed) {
+  std::string ns = json::GetString(*observed.object, "metadata.namespace");
+  bool limited = world.quotas.any(ns);
+  world.quotas.TakeIn(*observed.object, observed.gone);
+  if (world.quotas.any(ns) != limited) world.TouchAll(ns);  // which gangs are alike has changed
+  // Templates that a full quota kept from being checked.
+  std::string prefix = "checks/" + ns + "/";
+  for (auto check = world.checks.lower_bound(prefix);
+       check != world.checks.end() && check->first.starts_with(prefix); ++check) {
+    if (!check->second.quota_refusal) continue;
+    if (!world.gangs.contains(check->second.asker)) return world.TouchAll(ns);
+    world.Touch(check->second.asker);
+  }
 }
 
 }  // namespace lockstep::cluster

@@ -9,10 +9,13 @@
 #include <string>
 
 #include "base/time.h"
+#include "cluster/event.h"
 #include "json/doc.h"
 #include "kube/model/quota.h"
 
 namespace lockstep::cluster {
+
+struct World;
 
 using QuotaChargePtr = std::shared_ptr<const kube::QuotaCharge>;
 
@@ -94,5 +97,8 @@ class Quotas {
   std::map<std::string, Namespace, std::less<>> namespaces_;
   uint64_t generation_ = 0;
 };
+
+// A ResourceQuota was seen or is gone: counts it, and touches the gangs that it concerns.
+void TakeInQuota(World& world, const Observed& observed);
 
 }  // namespace lockstep::cluster

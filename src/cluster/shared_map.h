@@ -99,7 +99,7 @@ class SharedEntries {
  protected:
   static const Key& KeyOf(const Entry& entry) {
     if constexpr (std::is_same_v<Key, Entry>) {
-      return entry;
+      return entry;  // NOLINT(bugprone-return-const-ref-from-parameter): of an entry that the map holds
     } else {
       return entry.first;
     }

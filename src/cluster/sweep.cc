@@ -9,6 +9,7 @@ namespace {
 // So many are not worth a sweep.
 constexpr size_t kFewChecks = 64;
 constexpr size_t kFewClasses = 256;
+constexpr size_t kFewClaims = 256;
 
 void SweepChecks(World& world) {
   std::unordered_set<std::string_view> used;
@@ -35,11 +36,19 @@ void SweepClasses(World& world) {
   world.classes_kept = world.nodes.class_count();
 }
 
+void SweepClaimants(World& world) {
+  for (auto& [claim, gangs] : world.claimants)
+    std::erase_if(gangs, [&](const std::string& gang) { return !world.gangs.contains(gang); });
+  std::erase_if(world.claimants, [](const auto& claim) { return claim.second.empty(); });
+  world.claims_kept = world.claimants.size();
+}
+
 }  // namespace
 
 void Sweep(World& world) {
   if (world.checks.size() > 2 * world.checks_kept + kFewChecks) SweepChecks(world);
   if (world.nodes.class_count() > 2 * world.classes_kept + kFewClasses) SweepClasses(world);
+  if (world.claimants.size() > 2 * world.claims_kept + kFewClaims) SweepClaimants(world);
 }
 
 }  // namespace lockstep::cluster

@@ -191,7 +191,6 @@ struct World {
   SharedSet<std::string> holding;  // the gangs with something in `held`
   // "services/ns/name" and "gangs/ns/name" to the key of the gang that counts the object.
   SharedMap<std::string, std::string> counted_by;
-
   // The gangs whose pods use a claim ("ns/name"); some may be gone.
   std::map<std::string, std::set<std::string>> claimants;
 
@@ -202,8 +201,8 @@ struct World {
 
   // Memory.
   std::map<std::string, TemplateCheck> checks;  // by RoleState::check_key
-  // What was left of the checks and of the classes of pods when they were swept last.
-  size_t checks_kept = 0, classes_kept = 0;
+  // What was left of the checks, of the classes of pods and of the claimants when they were swept last.
+  size_t checks_kept = 0, classes_kept = 0, claims_kept = 0;
   std::set<std::string> dirty;
   SharedSet<std::pair<MonoTime, std::string>> wakes;  // gangs to look at again
 

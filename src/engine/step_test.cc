@@ -281,14 +281,16 @@ TEST(Step, WhatHappensToACopyOfTheWorldDoesNotHappenToIt) {
   EXPECT_EQ(engine.Gang("b").status().attempt, 1);
 }
 
-TEST(Step, ForgetsTheShapesOfJobsThatAreGone) {
+TEST(Step, ForgetsTheShapesAndClaimsOfJobsThatAreGone) {
   HandDriven engine;
   engine.Nodes(1, 1);
   for (int i = 1; i <= 1000; ++i) {
     std::string name = "job-" + std::to_string(i);
     json::Doc requests = {{"nvidia.com/gpu", "2"}, {"cpu", std::to_string(i) + "m"}};
     json::Doc container = {{"name", "pytorch"}, {"image", "i"}, {"resources", {{"requests", requests}}}};
-    json::Doc pod = {{"spec", {{"containers", json::Doc::array({container})}}}};
+    json::Doc volume = {{"name", "data"}, {"persistentVolumeClaim", {{"claimName", "of-" + name}}}};
+    json::Doc pod = {
+        {"spec", {{"containers", json::Doc::array({container})}, {"volumes", json::Doc::array({volume})}}}};
     engine.Submit(kube::kPyTorchJobs, name,
                   {{"pytorchReplicaSpecs", {{"Worker", {{"replicas", 1}, {"template", pod}}}}}});
     engine.Settle();
@@ -300,6 +302,7 @@ TEST(Step, ForgetsTheShapesOfJobsThatAreGone) {
   EXPECT_EQ(engine.world.gangs.size(), 0U);
   EXPECT_LT(engine.world.checks.size(), 100U);
   EXPECT_LT(engine.world.nodes.class_count(), 300U);
+  EXPECT_LT(engine.world.claimants.size(), 300U);
 }
 
 TEST(Step, AGangWhoseStatusCannotBeReadIsWrittenAnewFromItsPods) {
