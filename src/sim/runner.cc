@@ -63,6 +63,7 @@ Runner::Runner(Ground& ground, const Scenario& scenario, OnLog on_log)
                  {[this](const cluster::World& world) {
                     ground_.Refresh();
                     invariants_.OnStep(world);
+                    NoteActions(world);
                   },
                   [this](const std::string& text) { Log(text, text.find(':') == std::string::npos); }}),
       tick_(ground.loop()),
@@ -163,13 +164,28 @@ bool Runner::Run(const std::function<bool()>& until, Duration limit) {
   return held;
 }
 
+// A new leader counts its actions from one again.
+void Runner::NoteActions(const cluster::World& world) {
+  if (world.next_action <= last_asked_) last_asked_ = 0;
+  for (auto action = world.actions.upper_bound(last_asked_); action != world.actions.end(); ++action) {
+    const cluster::GangState* gang = world.gangs.Get(action->second.gang);
+    asked_.push_back({action->second.kind, gang == nullptr ? api::GangPhase::kQueued : gang->status().phase});
+  }
+  last_asked_ = world.next_action - 1;
+}
+
 // Called between two tasks, so that nothing of the operator is on the stack.
 void Runner::CrashIfDue() {
-  if (!crash_ || writes_ < crash_->after_write) return;
-  if (crash_->lost) ground_.network().LoseRequestsUnderWay();
-  bool leader_alone = crash_->leader_alone;
-  crash_.reset();
-  if (!leader_alone) {
+  if (crash_ && writes_ >= crash_->after) {
+    Crash(*std::exchange(crash_, {}));
+  } else if (fork_ && static_cast<int64_t>(asked_.size()) >= fork_->after) {
+    Crash(*std::exchange(fork_, {}));
+  }
+}
+
+void Runner::Crash(const PlannedCrash& crash) {
+  if (crash.lost) ground_.network().LoseRequestsUnderWay();
+  if (!crash.leader_alone) {
     operators_.CrashAll();
   } else if (operators_.CrashLeader()) {
     return;  // nobody leads

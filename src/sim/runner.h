@@ -34,6 +34,17 @@ class Runner {
   // does.
   void CrashAfterWrite(int64_t writes, bool lost) { crash_ = {writes, lost, false}; }
   int64_t writes() const { return writes_; }
+
+  // What the operators asked for, in order: what it is, and the phase of its gang then.
+  struct Asked {
+    cluster::ActionKind kind{};
+    api::GangPhase phase{};
+    friend auto operator<=>(const Asked&, const Asked&) = default;
+  };
+  const std::vector<Asked>& asked() const { return asked_; }
+  // All operators crash when so many actions have been sent, before they hear of the last one; a new one
+  // starts a second later.
+  void CrashAfterAction(int64_t actions, bool lost) { fork_ = {actions, lost, false}; }
   // Gangs that came to run, every attempt counted.
   int64_t gang_starts() const { return gang_starts_; }
 
@@ -47,6 +58,12 @@ class Runner {
   const std::deque<LogEntry>& log() const { return log_; }
 
  private:
+  struct PlannedCrash {
+    int64_t after = 0;
+    bool lost = false;
+    bool leader_alone = false;
+  };
+
   Outcome Play(const Statement& statement);
   Outcome Do(const AddNodes& deed);
   Outcome Do(const Submit& deed);
@@ -85,7 +102,9 @@ class Runner {
   void OnPicture(const Picture::Change& change);
   void Log(std::string text, bool story = true);
   void Tick();
+  void NoteActions(const cluster::World& world);
   void CrashIfDue();
+  void Crash(const PlannedCrash& crash);
   Error Failure(const Statement* statement, const std::string& what) const;
 
   Ground& ground_;
@@ -99,12 +118,10 @@ class Runner {
   bool operators_wanted_ = true;                              // the first statement that needs one starts it
   std::map<std::string, std::string> last_told_;              // by object: what was logged of it
   std::map<std::string, const jobs::Framework*> frameworks_;  // of the jobs that were submitted, by name
-  struct PlannedCrash {
-    int64_t after_write = 0;
-    bool lost = false;
-    bool leader_alone = false;
-  };
-  std::optional<PlannedCrash> crash_;
+  std::optional<PlannedCrash> crash_;                         // by writes
+  std::optional<PlannedCrash> fork_;                          // by actions
+  std::vector<Asked> asked_;
+  cluster::ActionId last_asked_ = 0;
   Timer restart_;
   int64_t writes_ = 0;  // of operators, Events apart
   int64_t gang_starts_ = 0;

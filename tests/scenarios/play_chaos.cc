@@ -3,12 +3,18 @@
 // From seed N on (1), one world per seed, until so many worlds were played, so many gangs started or so much
 // time has passed. A world that fails is made smaller and kept as chaos-SEED.scenario, which play_scenarios
 // plays.
+// Where a world shows an action in a phase of its gang in which no operator of this run has crashed yet, it
+// is played twice more with a crash right there: what is under way arrives, or is lost. The table of these
+// pairs is printed.
 // --tell prints the story of one seed and plays nothing.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "sim/chaos.h"
@@ -28,19 +34,34 @@ struct Options {
   std::string keep = ".";
 };
 
+struct Fork {
+  int64_t action = 0;  // the last one that was sent
+  bool lost = false;
+};
+
 struct Played {
   int64_t starts = 0, writes = 0;
+  std::vector<Runner::Asked> asked;
   Outcome error;
 };
 
-Played PlayText(const std::string& text, const std::string& name) {
+Played PlayText(const std::string& text, const std::string& name, std::optional<Fork> fork = {}) {
+  Played played;
   Result<Scenario> scenario = ParseScenario(text, name + ".scenario");
-  if (!scenario.ok()) return {0, 0, Error{"no scenario: " + scenario.error().message}};
+  if (!scenario.ok()) {
+    played.error = Error{"no scenario: " + scenario.error().message};
+    return played;
+  }
   SimulatedGround ground;
-  if (Outcome error = ground.Prepare()) return {0, 0, error};
+  played.error = ground.Prepare();
+  if (played.error) return played;
   Runner runner(ground, *scenario);
-  Outcome error = runner.Run();
-  return {runner.gang_starts(), runner.writes(), error};
+  if (fork) runner.CrashAfterAction(fork->action, fork->lost);
+  played.error = runner.Run();
+  played.starts = runner.gang_starts();
+  played.writes = runner.writes();
+  played.asked = runner.asked();
+  return played;
 }
 
 // What the failures of one fault have in common: the number of what does not hold, or what was expected.
@@ -53,23 +74,64 @@ std::string KindOf(const std::string& message) {
                                                             : message.substr(0, message.find(':'));
 }
 
-void TellFailure(uint64_t seed, const std::string& story, const Error& error, const Options& options) {
+void TellFailure(uint64_t seed, const std::string& story, std::optional<Fork> fork, const Error& error,
+                 const Options& options) {
   std::printf("FAILED seed %llu: %s\n", static_cast<unsigned long long>(seed), error.message.c_str());
+  if (fork) {
+    std::printf("with a crash after action %lld, what is under way %s\n",
+                static_cast<long long>(fork->action), fork->lost ? "lost" : "applied");
+  }
   std::fflush(stdout);
   if (options.shrink == 0) return;
   std::string name = "chaos-" + std::to_string(seed);
   auto fails = [&](const std::string& text) -> std::optional<std::string> {
-    Outcome failed = PlayText(text, name).error;
+    Outcome failed = PlayText(text, name, fork).error;
     if (!failed) return {};
     return KindOf(failed->message);
   };
   std::string small = Shrink(story, fails, options.shrink);
-  Outcome failed = PlayText(small, name).error;
+  Outcome failed = PlayText(small, name, fork).error;
   std::printf("made smaller:\n%s\n%s\n", small.c_str(), failed ? failed->message.c_str() : "");
   std::ofstream(options.keep + "/" + name + ".scenario") << small;
 }
 
+// How often an action was asked for in a phase, and whether a crash right after it was tried.
+struct Pair {
+  int64_t seen = 0;
+  bool forked = false;
+};
+using Pairs = std::map<Runner::Asked, Pair>;
+
+// A crash at the first of each pair that is new. The number of failures.
+int PlayForks(uint64_t seed, const std::string& story, const std::vector<Runner::Asked>& asked, Pairs& pairs,
+              const Options& options) {
+  int failed = 0;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    Pair& pair = pairs[asked[i]];
+    ++pair.seen;
+    if (std::exchange(pair.forked, true)) continue;
+    for (bool lost : {false, true}) {
+      Fork fork{static_cast<int64_t>(i) + 1, lost};
+      Played played = PlayText(story, "chaos-" + std::to_string(seed), fork);
+      if (!played.error) continue;
+      ++failed;
+      TellFailure(seed, story, fork, *played.error, options);
+    }
+  }
+  return failed;
+}
+
+void PrintPairs(const Pairs& pairs) {
+  std::printf("%-16s %-12s %10s  crashed there\n", "action", "phase", "times");
+  for (const auto& [asked, pair] : pairs) {
+    std::printf("%-16s %-12s %10lld  %s\n", std::string(cluster::KindText(asked.kind)).c_str(),
+                std::string(api::PhaseText(asked.phase)).c_str(), static_cast<long long>(pair.seen),
+                pair.forked ? "applied, lost" : "no");
+  }
+}
+
 int Play(const Options& options) {
+  Pairs pairs;
   auto began = std::chrono::steady_clock::now();
   auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -82,10 +144,14 @@ int Play(const Options& options) {
     Played played = PlayText(story, "chaos-" + std::to_string(seed));
     starts += played.starts;
     writes += played.writes;
-    if (!played.error) continue;
+    if (!played.error) {
+      failed += PlayForks(seed, story, played.asked, pairs, options);
+      continue;
+    }
     ++failed;
-    TellFailure(seed, story, *played.error, options);
+    TellFailure(seed, story, {}, *played.error, options);
   }
+  PrintPairs(pairs);
   double took = elapsed();
   std::printf(
       "seeds %llu to %llu: %lld worlds, %lld gang starts, %lld writes in %.1f s, %.2f ms per gang start, %d "
