@@ -322,7 +322,7 @@ std::string Storyteller::Tell() {
   int64_t now = 1000;
   int64_t rounds = Between(1, 3);
   for (int64_t round = 0; round < rounds; ++round) {
-    int64_t jobs = Between(5, 40);
+    int64_t jobs = Between(3, 16);
     for (int64_t i = 0; i < jobs; ++i) SubmitOne(now + 1 + Below(kStorm));
     for (int64_t i = Below(5); i > 0; --i) ChangeAJob(now + Below(kStorm + kCalm));
     Storm(now);

@@ -102,10 +102,20 @@ struct Pair {
 };
 using Pairs = std::map<Runner::Asked, Pair>;
 
-// A crash at the first of each pair that is new. The number of failures.
-int PlayForks(uint64_t seed, const std::string& story, const std::vector<Runner::Asked>& asked, Pairs& pairs,
-              const Options& options) {
+struct Sums {
+  int64_t worlds = 0, starts = 0, writes = 0;
   int failed = 0;
+
+  void Add(const Played& played) {
+    starts += played.starts;
+    writes += played.writes;
+    if (played.error) ++failed;
+  }
+};
+
+// A crash at the first of each pair that is new.
+void PlayForks(uint64_t seed, const std::string& story, const std::vector<Runner::Asked>& asked, Pairs& pairs,
+               const Options& options, Sums& sums) {
   for (size_t i = 0; i < asked.size(); ++i) {
     Pair& pair = pairs[asked[i]];
     ++pair.seen;
@@ -113,12 +123,10 @@ int PlayForks(uint64_t seed, const std::string& story, const std::vector<Runner:
     for (bool lost : {false, true}) {
       Fork fork{static_cast<int64_t>(i) + 1, lost};
       Played played = PlayText(story, "chaos-" + std::to_string(seed), fork);
-      if (!played.error) continue;
-      ++failed;
-      TellFailure(seed, story, fork, *played.error, options);
+      sums.Add(played);
+      if (played.error) TellFailure(seed, story, fork, *played.error, options);
     }
   }
-  return failed;
 }
 
 void PrintPairs(const Pairs& pairs) {
@@ -136,20 +144,18 @@ int Play(const Options& options) {
   auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   };
-  int64_t worlds = 0, starts = 0, writes = 0;
-  int failed = 0;
+  Sums sums;
   uint64_t seed = options.seed;
-  for (; worlds < options.worlds && starts < options.starts && elapsed() < options.within; ++seed, ++worlds) {
+  for (; sums.worlds < options.worlds && sums.starts < options.starts && elapsed() < options.within; ++seed) {
     std::string story = TellChaos(seed);
     Played played = PlayText(story, "chaos-" + std::to_string(seed));
-    starts += played.starts;
-    writes += played.writes;
-    if (!played.error) {
-      failed += PlayForks(seed, story, played.asked, pairs, options);
-      continue;
+    ++sums.worlds;
+    sums.Add(played);
+    if (played.error) {
+      TellFailure(seed, story, {}, *played.error, options);
+    } else {
+      PlayForks(seed, story, played.asked, pairs, options, sums);
     }
-    ++failed;
-    TellFailure(seed, story, {}, *played.error, options);
   }
   PrintPairs(pairs);
   double took = elapsed();
@@ -157,9 +163,10 @@ int Play(const Options& options) {
       "seeds %llu to %llu: %lld worlds, %lld gang starts, %lld writes in %.1f s, %.2f ms per gang start, %d "
       "failed\n",
       static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(seed - 1),
-      static_cast<long long>(worlds), static_cast<long long>(starts), static_cast<long long>(writes), took,
-      starts == 0 ? 0.0 : took * 1e3 / static_cast<double>(starts), failed);
-  return failed == 0 && worlds > 0 ? 0 : 1;
+      static_cast<long long>(sums.worlds), static_cast<long long>(sums.starts),
+      static_cast<long long>(sums.writes), took,
+      sums.starts == 0 ? 0.0 : took * 1e3 / static_cast<double>(sums.starts), sums.failed);
+  return sums.failed == 0 && sums.worlds > 0 ? 0 : 1;
 }
 
 int Main(int argc, char** argv) {
