@@ -190,6 +190,10 @@ void TakeInPod(World& world, const Observed& observed) {
   if (record->gang.empty()) return;
   GangState& gang = GangOfPod(world, *record);
   gang.pods.emplace(record->name, record);
+  // Known from now on, so that the answer to its create does not bring it back should it be gone by then.
+  bool current = gang.job != nullptr && gang.job->meta.uid == record->owner_uid &&
+                 record->attempt == gang.status().attempt;
+  if (current) gang.created.insert(record->role + "/" + std::to_string(record->index));
   world.Touch(gang.key);
 }
 

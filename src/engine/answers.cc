@@ -1,5 +1,6 @@
 #include "engine/answers.h"
 
+#include "api/labels.h"
 #include "engine/limits.h"
 
 namespace lockstep::engine {
@@ -133,9 +134,19 @@ void AfterCheck(Draft& draft, GangState& gang, const Action& action, const Actio
   }
 }
 
+// The watch has shown this pod of the current attempt already, and that it is gone.
+bool CameAndWent(const World& world, const GangState& gang, const json::Doc& pod) {
+  kube::Meta meta = kube::ParseMeta(pod);
+  if (world.pods.contains(meta.key())) return false;
+  bool current = meta.label(api::kAttemptLabel) == std::to_string(gang.status().attempt);
+  std::string rank = meta.label(api::kReplicaTypeLabel) + "/" + meta.label(api::kReplicaIndexLabel);
+  return current && gang.created.contains(rank);
+}
+
 void AfterPodCreate(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
   if (done.status.ok()) {
-    Observe(draft.world, kube::kPods, done.object);
+    bool gone = done.object != nullptr && CameAndWent(draft.world, gang, *done.object);
+    if (!gone) Observe(draft.world, kube::kPods, done.object);
     gang.failures.erase(action.touches);
     gang.last_progress = draft.now.mono;
     return;

@@ -121,6 +121,24 @@ TEST(Step, AnAnswerThatComesAfterTheJobsDeletionDoesNotBringItBack) {
   EXPECT_EQ(engine.Gang("a").job, nullptr);
 }
 
+TEST(Step, AnAnswerThatComesAfterThePodsDeletionDoesNotBringItBack) {
+  HandDriven engine;
+  engine.Nodes(2, 1);
+  engine.Job("a", 2);
+  std::optional<Action> create = engine.RunUntil(ActionKind::kCreatePod, "a-worker-0");
+  ASSERT_TRUE(create);
+  json::Doc pod = *json::Parse(create->request.body);
+  pod["metadata"]["namespace"] = "default";
+  pod["metadata"]["uid"] = "uid-of-the-pod";
+  engine.See(kube::kPods, pod);
+  engine.Gone(kube::kPods, "pods/default/a-worker-0");
+  engine.Step();
+  engine.Applied(*create);
+  engine.Step();
+  EXPECT_FALSE(engine.world.pods.contains("default/a-worker-0"));
+  EXPECT_EQ(engine.Gang("a").status().phase, GangPhase::kRestarting);
+}
+
 TEST(Step, SeatsOfAWriteWithoutAnswerStayTaken) {
   HandDriven engine;
   engine.Nodes(8, 1);
