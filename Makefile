@@ -6,6 +6,8 @@ JOBS ?= $(shell nproc)
 KUBE_DIR ?= build/kube
 KUBE_FLAGS ?= --scheduler --controller-manager
 FUZZ_SECONDS ?= 30
+CHAOS_STARTS ?= 1000000
+CHAOS_SEED ?= $(shell date +%Y%m%d)
 
 # What each compiled unit costs is noted by a launcher behind ccache, and checked by `make compile-cost`.
 build: export CCACHE_PREFIX := $(CURDIR)/tools/compile_cost
@@ -16,7 +18,7 @@ SANITIZER_ENV := ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_chec
 CTEST := ctest --output-on-failure --no-tests=error
 SOURCES = git ls-files -co --exclude-standard '*.cc' '*.h'
 
-.PHONY: help deps kube build test unit demo bench tidy tidy-changed format format-check compile-cost \
+.PHONY: help deps kube build test unit chaos demo bench tidy tidy-changed format format-check compile-cost \
   kube-up kube-down asan tsan fuzz clean
 
 help:  ## list the targets
@@ -35,8 +37,11 @@ build: deps  ## build build/lockstep and the tests (release)
 test: build kube  ## run every test, those on a real control plane included
 	$(CTEST) --test-dir build -j $(JOBS)
 
-unit: build  ## run the tests that need no control plane
-	$(CTEST) --test-dir build -j $(JOBS) -LE kube
+unit: build  ## run the tests that need no control plane, but for chaos
+	$(CTEST) --test-dir build -j $(JOBS) -LE 'kube|chaos'
+
+chaos: build  ## start CHAOS_STARTS (a million) gangs in random worlds, from CHAOS_SEED (today) on; at night
+	tests/scenarios/chaos_side_by_side build/play_chaos $(JOBS) $(CHAOS_STARTS) $(CHAOS_SEED)
 
 demo: build kube  ## see whole gangs start together on a real API server, and what happens without
 	@tools/demo.sh
@@ -72,7 +77,7 @@ compile-cost:  ## fail when a unit compiled since the last clean costs too much
 asan: deps  ## unit and scenario tests under address and undefined behaviour sanitizers
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
-	$(SANITIZER_ENV) $(CTEST) --test-dir build-asan -j $(JOBS) -LE 'kube|source|long'
+	$(SANITIZER_ENV) $(CTEST) --test-dir build-asan -j $(JOBS) -LE 'kube|source|chaos|long'
 
 tsan: deps  ## tests of the rooms with threads under the thread sanitizer
 	cmake --preset tsan
