@@ -30,7 +30,7 @@ class Storyteller {
     std::string end;         // "succeeded", "failed", or "" where it depends on time
     bool exact = true;       // nothing that counts as a fault can happen to it
     bool fits = false;       // surely, on the empty cluster
-    int64_t submitted = 0;
+    int64_t changed = 0;     // when it was submitted or changed last
     bool gone = false, suspended = false;
   };
 
@@ -163,7 +163,7 @@ void Storyteller::FailARank(int64_t at, Job& job, const std::string& restart) {
 void Storyteller::SubmitOne(int64_t at) {
   Job job;
   job.name = "j" + std::to_string(jobs_.size() + 1);
-  job.submitted = at;
+  job.changed = at;
   if (Chance(75)) {
     SubmitPyTorch(at, job);
   } else {
@@ -177,7 +177,7 @@ void Storyteller::ChangeAJob(int64_t at) {
   Job& job = jobs_[static_cast<size_t>(Between(std::max<int64_t>(0, static_cast<int64_t>(jobs_.size()) - 8),
                                                static_cast<int64_t>(jobs_.size()) - 1))];
   if (job.gone) return;
-  at = std::max(at, job.submitted + 1);
+  at = job.changed = std::max(at, job.changed + 1);
   switch (Below(6)) {
     case 0:
       Say(at, "try delete job " + job.name);
