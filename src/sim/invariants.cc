@@ -370,7 +370,8 @@ void Invariants::CheckQueue() {
     const std::string& code = gang->status.reason.code;
     if (job.asks.empty() || job.suspended || code == "AdmissionRefused" || code == "Unsupported") continue;
     bool backs_off = gang->status.not_before && *gang->status.not_before > now;
-    if (backs_off || Impossible(job)) continue;
+    // Of ports the plain search can't tell; whoever wants some is not judged, but may go first.
+    if (backs_off || (Impossible(job) && !HasPorts(job.asks))) continue;
     if (!FullQuota(picture_, job).empty()) {
       if (place.restarting) return;  // it keeps its turn while its old pods are still counted
       continue;

@@ -34,6 +34,17 @@ json::Doc MetadataOf(const jobs::Framework& framework, const json::Doc& job, con
   return {{"namespace", json::GetString(job, "metadata.namespace")}, {"labels", std::move(labels)}};
 }
 
+// Workers beside a master wait for it in an init container. Source: training-operator, pkg/config init
+// container.
+void AddInitContainer(const jobs::Framework& framework, const json::Doc& roles, std::string_view type,
+                      kube::PodNeed& need) {
+  if (&framework.resource() != &kube::kPyTorchJobs || type != "Worker" || !roles.contains("Master")) return;
+  for (const auto& [resource, amount] : {std::pair("cpu", "50m"), std::pair("memory", "10Mi")}) {
+    kube::Amount& asked = need.requests[resource];
+    asked = std::max(asked, *kube::ParseQuantity(amount));
+  }
+}
+
 std::vector<RoleAsk> AsksOf(const jobs::Framework& framework, const json::Doc& job,
                             const kube::Resources& injected) {
   std::vector<RoleAsk> asks;
@@ -47,6 +58,7 @@ std::vector<RoleAsk> AsksOf(const jobs::Framework& framework, const json::Doc& j
     Result<kube::PodNeed> need = kube::ParsePodNeed(pod);
     if (!need.ok()) return {};
     kube::AddTo(need->requests, injected);
+    AddInitContainer(framework, *roles, type, *need);
     kube::QuotaCharge charge = kube::ChargeOf(pod, need->requests);
     asks.push_back({std::move(type), static_cast<int32_t>(json::GetInt(role, "replicas", 1)),
                     *std::move(need), kube::ParseMeta(pod).labels, std::move(charge)});

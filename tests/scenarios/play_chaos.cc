@@ -103,7 +103,7 @@ struct Pair {
 using Pairs = std::map<Runner::Asked, Pair>;
 
 struct Sums {
-  int64_t worlds = 0, starts = 0, writes = 0;
+  int64_t worlds = 0, forks = 0, starts = 0, writes = 0;
   int failed = 0;
 
   void Add(const Played& played) {
@@ -123,6 +123,7 @@ void PlayForks(uint64_t seed, const std::string& story, const std::vector<Runner
     for (bool lost : {false, true}) {
       Fork fork{static_cast<int64_t>(i) + 1, lost};
       Played played = PlayText(story, "chaos-" + std::to_string(seed), fork);
+      ++sums.forks;
       sums.Add(played);
       if (played.error) TellFailure(seed, story, fork, *played.error, options);
     }
@@ -160,11 +161,12 @@ int Play(const Options& options) {
   PrintPairs(pairs);
   double took = elapsed();
   std::printf(
-      "seeds %llu to %llu: %lld worlds, %lld gang starts, %lld writes in %.1f s, %.2f ms per gang start, %d "
-      "failed\n",
+      "seeds %llu to %llu: %lld worlds and %lld forks, %lld gang starts, %lld writes in %.1f s, %.2f ms per "
+      "gang "
+      "start, %d failed\n",
       static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(seed - 1),
-      static_cast<long long>(sums.worlds), static_cast<long long>(sums.starts),
-      static_cast<long long>(sums.writes), took,
+      static_cast<long long>(sums.worlds), static_cast<long long>(sums.forks),
+      static_cast<long long>(sums.starts), static_cast<long long>(sums.writes), took,
       sums.starts == 0 ? 0.0 : took * 1e3 / static_cast<double>(sums.starts), sums.failed);
   return sums.failed == 0 && sums.worlds > 0 ? 0 : 1;
 }
