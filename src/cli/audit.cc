@@ -75,7 +75,9 @@ void AddAuditCommand(CLI::App& app, Run& run) {
                    "kubeconfig file (default: in-cluster, $KUBECONFIG, ~/.kube/config)")
       ->excludes(log);
   command->add_option("--context", flags->watch.context, "context of the kubeconfig")->excludes(log);
-  command->add_option("--for", flags->longest, "how long to watch (default: until SIGINT or SIGTERM)")
+  command
+      ->add_option("--for", flags->longest,
+                   "how long to watch, once all is listed (default: until SIGINT or SIGTERM)")
       ->excludes(log);
   command->add_option("-o,--output", flags->output, "text or json")->check(CLI::IsMember({"text", "json"}));
   command->add_flag("--gangs", flags->gangs,

@@ -16,6 +16,8 @@ namespace {
 
 using audit::Sighting;
 
+constexpr Duration kLongestListing = seconds(60);
+
 // What is left of an object whose deletion a list found.
 json::DocPtr IdentityOnly(const std::string& key, const std::string& uid) {
   size_t slash = key.find('/');
@@ -47,6 +49,9 @@ class Watcher {
     return "";
   }
 
+  // Every kind was listed or can't be.
+  bool listed() const { return listed_; }
+
   std::vector<std::string> NotSeen() const {
     std::vector<std::string> kinds;
     for (const auto& reflector : reflectors_) {
@@ -56,13 +61,12 @@ class Watcher {
   }
 
  private:
-  // Says once that every kind was listed or can't be.
   void Announce() {
-    if (announced_ || !Trouble(/*at_end=*/true).empty()) return;
+    if (listed_ || !Trouble(/*at_end=*/true).empty()) return;
     for (const auto& reflector : reflectors_) {
       if (!reflector->synced() && reflector->last_error().ok()) return;
     }
-    announced_ = true;
+    listed_ = true;
     std::fprintf(stderr, "lockstep audit: watching\n");
   }
 
@@ -94,7 +98,7 @@ class Watcher {
   audit::Record& record_;
   audit::ReadCounts& counts_;
   std::vector<std::unique_ptr<shell::Reflector>> reflectors_;
-  bool announced_ = false;
+  bool listed_ = false;
 };
 
 }  // namespace
@@ -109,8 +113,10 @@ Result<audit::ReadCounts> WatchForAudit(const AuditWatch& watch, audit::Record& 
   audit::ReadCounts counts{.watched = true};
   signals.Watch(loop, [&] { loop.Stop(); });
   Watcher watcher(api, record, counts);
+  auto refused = [&] { return !watcher.Trouble(/*at_end=*/false).empty(); };
+  loop.RunUntilTrue([&] { return watcher.listed() || refused(); }, kLongestListing);
   Duration longest = std::min<Duration>(watch.longest, hours(24 * 365 * 10));
-  loop.RunUntilTrue([&] { return !watcher.Trouble(/*at_end=*/false).empty(); }, longest);
+  if (watcher.listed()) loop.RunUntilTrue(refused, longest);
   if (std::string trouble = watcher.Trouble(/*at_end=*/true); !trouble.empty()) return Error{trouble};
   record.WatchedUntil(loop.now().wall);
   counts.not_seen = watcher.NotSeen();

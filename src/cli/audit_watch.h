@@ -9,7 +9,7 @@ namespace lockstep::cli {
 
 struct AuditWatch {
   std::string kubeconfig, context;
-  Duration longest = Duration::max();  // else until SIGINT or SIGTERM
+  Duration longest = Duration::max();  // from when all is listed; else until SIGINT or SIGTERM
 };
 
 // Watches a cluster with rights to read only and takes what it sees into the record. An error when pods or

@@ -102,6 +102,14 @@ def collect_garbage(cluster, job, node):
                                     {"gracePeriodSeconds": 0})
 
 
+def last_node(placement):
+    """Of an entry like gpu-{1*2,4,7..9}=Worker/0-9: gpu-9."""
+    names = placement[-1].split("=")[0]
+    before, brace, rest = names.partition("{")
+    numbers, _, after = rest.partition("}")
+    return before + numbers.split(",")[-1].split("..")[-1].split("*")[0] + after if brace else names
+
+
 def taken_back_by_the_other(cluster, operators, name, at):
     """A node of the placement goes while nobody leads, so the attempt is undone and made anew elsewhere."""
     leader, there = stop_in_batch(cluster, operators, name, at)
@@ -111,7 +119,7 @@ def taken_back_by_the_other(cluster, operators, name, at):
 
     try:
         placement = cluster.gangs()[f"pytorchjob-{name}"]["status"]["placement"]
-        node = placement[-1].split("=")[0]
+        node = last_node(placement)
         cluster.api.delete(f"{CORE}/nodes/{node}")
         wait_until("the other leads", lambda: operators.leader() not in (None, leader))
 
