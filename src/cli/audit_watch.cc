@@ -35,18 +35,18 @@ class Watcher {
     for (const auto& reflector : reflectors_) reflector->Start();
   }
 
-  // "" or why a verdict is not possible. A refusal is final; before the end all else may still be cured.
-  std::string Trouble(bool at_end) const {
-    for (size_t i = 0; i < reflectors_.size(); ++i) {
-      const shell::Reflector& reflector = *reflectors_[i];
+  // Why a verdict will never be possible, or "". A refusal is final; all else may still be cured.
+  std::string Refusal() const {
+    return FirstUnlisted([](const shell::Reflector& reflector) {
       int code = reflector.last_error().code;
-      if (!audit::WatchedKinds()[i].needed || reflector.synced()) continue;
-      if (code == 401 || code == 403) return reflector.trouble();
-      if (!at_end) continue;
-      std::string why = reflector.trouble();
-      return why.empty() ? std::string(reflector.resource().plural) + ": not listed in time" : why;
-    }
-    return "";
+      return code == 401 || code == 403;
+    });
+  }
+
+  // Why a verdict is not possible now, or "".
+  std::string Trouble() const {
+    std::string refusal = Refusal();
+    return refusal.empty() ? FirstUnlisted([](const shell::Reflector&) { return true; }) : refusal;
   }
 
   // Every kind was listed or can't be.
@@ -61,8 +61,20 @@ class Watcher {
   }
 
  private:
+  // The trouble of the first kind that a verdict needs, is not listed and is so.
+  template <typename Predicate>
+  std::string FirstUnlisted(Predicate predicate) const {
+    for (size_t i = 0; i < reflectors_.size(); ++i) {
+      const shell::Reflector& reflector = *reflectors_[i];
+      if (!audit::WatchedKinds()[i].needed || reflector.synced() || !predicate(reflector)) continue;
+      std::string why = reflector.trouble();
+      return why.empty() ? std::string(reflector.resource().plural) + ": not listed in time" : why;
+    }
+    return "";
+  }
+
   void Announce() {
-    if (listed_ || !Trouble(/*at_end=*/true).empty()) return;
+    if (listed_ || !Trouble().empty()) return;
     for (const auto& reflector : reflectors_) {
       if (!reflector->synced() && reflector->last_error().ok()) return;
     }
@@ -113,11 +125,11 @@ Result<audit::ReadCounts> WatchForAudit(const AuditWatch& watch, audit::Record& 
   audit::ReadCounts counts{.watched = true};
   signals.Watch(loop, [&] { loop.Stop(); });
   Watcher watcher(api, record, counts);
-  auto refused = [&] { return !watcher.Trouble(/*at_end=*/false).empty(); };
+  auto refused = [&] { return !watcher.Refusal().empty(); };
   loop.RunUntilTrue([&] { return watcher.listed() || refused(); }, kLongestListing);
   Duration longest = std::min<Duration>(watch.longest, hours(24 * 365 * 10));
   if (watcher.listed()) loop.RunUntilTrue(refused, longest);
-  if (std::string trouble = watcher.Trouble(/*at_end=*/true); !trouble.empty()) return Error{trouble};
+  if (std::string trouble = watcher.Trouble(); !trouble.empty()) return Error{trouble};
   record.WatchedUntil(loop.now().wall);
   counts.not_seen = watcher.NotSeen();
   return counts;
