@@ -58,7 +58,7 @@ Request WithoutFinalizer(const Object& object, std::string_view name) {
 }
 
 Request WithOwners(const Object& object, const std::function<bool(const kube::OwnerRef&)>& keep) {
-  Doc doc = object.Parse();
+  Doc doc = *object.Tree();
   Doc owners = Doc::array();
   for (const Doc& owner : doc.at("metadata").at("ownerReferences")) {
     kube::OwnerRef ref{json::GetString(owner, "apiVersion"), json::GetString(owner, "kind"),

@@ -22,7 +22,7 @@ class PodEvents {
     watch.resource_version = "1";
     (void)server.StartWatch(watch, [this](WatchNotice notice) {
       static constexpr const char* kNames[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
-      Doc pod = *json::Parse(notice.Text());
+      Doc pod = *notice.Tree();
       const Doc* grace = json::Find(pod, "metadata.deletionGracePeriodSeconds");
       seen.push_back(std::string(kNames[static_cast<int>(notice.type)]) +
                      (grace ? " " + json::Dump(*grace) : ""));

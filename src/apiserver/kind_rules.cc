@@ -232,13 +232,19 @@ void PrepareForUpdate(const Resource& resource, Doc& object, const Doc& old) {
 }
 
 void PrepareForStatusUpdate(const Resource& resource, Doc& object, const Doc& old) {
-  Doc result = old;
-  Restore(result, object, "status");
+  Doc metadata = old.at("metadata");
   if (OneOf(resource, kube::kPods, kube::kNodes)) {
-    for (const char* member : {"labels", "annotations"})
-      Restore(result["metadata"], object.at("metadata"), member);
+    for (const char* member : {"labels", "annotations"}) Restore(metadata, object.at("metadata"), member);
   }
-  object = std::move(result);
+  object["metadata"] = std::move(metadata);
+  // Nearly always nothing else differs, and comparing is much cheaper than copying a spec.
+  for (auto member = object.begin(); member != object.end();) {
+    bool kept = member.key() == "status" || old.contains(member.key());
+    member = kept ? std::next(member) : object.erase(member);
+  }
+  for (const auto& [key, value] : old.items()) {
+    if (key != "metadata" && key != "status" && object[key] != value) object[key] = value;
+  }
 }
 
 Causes CheckCreate(const Resource& resource, const Doc& object) {

@@ -142,7 +142,7 @@ class MemoryApi::MemoryWatch final : public kube::Watch {
     queue_.pop_front();
     if (!queue_.empty()) Arm();
     // The handler may destroy this watch; nothing may follow the call.
-    if (item.notice) return handler_->OnEvent(item.notice->type, item.notice->Text());
+    if (item.notice) return handler_->OnTree(item.notice->type, item.notice->Tree());
     if (!item.bookmark.empty()) return handler_->OnEvent(WatchEventType::kBookmark, std::move(item.bookmark));
     handler_->OnEnd(std::move(item.end));
   }

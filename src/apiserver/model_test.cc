@@ -88,7 +88,7 @@ struct Replayer {
     watch.resource_version = version;
     watch.label_selector = labels;
     auto id = api.server.StartWatch(watch, [&](WatchNotice notice) {
-      Doc object = *json::Parse(notice.Text());
+      Doc object = *notice.Tree();
       std::string name = json::GetString(object, "metadata.name");
       bool known = view.contains(name);
       // ADDED only of what wasn't there, the others only of what was.

@@ -1,6 +1,11 @@
 #include "apiserver/object.h"
 
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
 #include "base/check.h"
+#include "json/append.h"
 
 namespace lockstep::apiserver {
 
@@ -46,13 +51,19 @@ struct Text {
   uint32_t type_size = 0, revision_begin = 0, spec_begin = 0;
 };
 
-// Appends the members of a non-empty `object`, without the braces.
-void AppendMembers(std::string& out, const Doc& object) {
-  std::string text = json::Dump(object);
-  out.append(text, 1, text.size() - 2);
+// Appends the members of `object` but for some, without the braces, each after a comma if `comma`.
+void AppendMembers(std::string& out, const Doc& object, bool comma,
+                   std::initializer_list<std::string_view> but_for) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::ranges::find(but_for, key) != but_for.end()) continue;
+    if (std::exchange(comma, true)) out += ',';
+    json::DumpTo(out, Doc(key));
+    out += ':';
+    json::DumpTo(out, value);
+  }
 }
 
-Text Write(const Resource& resource, Doc doc, std::string_view revision, const Object* spec_from) {
+Text Write(const Resource& resource, const Doc& doc, std::string_view revision, const Object* spec_from) {
   Text text;
   std::string& out = text.bytes;
   out = R"({"apiVersion":")";
@@ -62,35 +73,24 @@ Text Write(const Resource& resource, Doc doc, std::string_view revision, const O
   out += R"(",)";
   text.type_size = static_cast<uint32_t>(out.size() - 1);
   out += R"("metadata":{)";
-  Doc metadata = std::move(doc["metadata"]);
-  metadata.erase("resourceVersion");
   if (!revision.empty()) {
     out += R"("resourceVersion":")";
     text.revision_begin = static_cast<uint32_t>(out.size());
     out += revision;
     out += '"';
-    if (!metadata.empty()) out += ',';
   }
-  AppendMembers(out, metadata);
+  AppendMembers(out, doc.at("metadata"), /*comma=*/!revision.empty(), {"resourceVersion"});
   out += '}';
-  Doc spec;
-  auto found = doc.find("spec");
-  bool has_spec = found != doc.end();
-  if (has_spec) spec = std::move(*found);
-  for (const char* member : {"apiVersion", "kind", "metadata", "spec"}) doc.erase(member);
-  if (!doc.empty()) {
-    out += ',';
-    AppendMembers(out, doc);
-  }
+  AppendMembers(out, doc, /*comma=*/true, {"apiVersion", "kind", "metadata", "spec"});
   if (spec_from != nullptr && spec_from->spec_begin != 0) {
     text.spec_begin = static_cast<uint32_t>(out.size());
     out.append(spec_from->bytes, spec_from->spec_begin);
     return text;
   }
-  if (has_spec) {
+  if (auto spec = doc.find("spec"); spec != doc.end()) {
     text.spec_begin = static_cast<uint32_t>(out.size());
     out += R"(,"spec":)";
-    out += json::Dump(spec);
+    json::DumpTo(out, *spec);
   }
   out += '}';
   return text;
@@ -151,27 +151,33 @@ ObjectPtr MakeObject(const Resource& resource, Doc doc, uint64_t revision, const
   object->deleting = metadata.contains("deletionTimestamp");
 
   std::string digits = std::to_string(revision);
-  Text text = Write(resource, std::move(doc), digits, spec_from);
+  Text text = Write(resource, doc, digits, spec_from);
   object->bytes = std::move(text.bytes);
   object->type_size = text.type_size;
   object->revision_begin = text.revision_begin;
   object->revision_size = static_cast<uint32_t>(digits.size());
   object->spec_begin = text.spec_begin;
+  if (spec_from != nullptr) return object;
+  doc["apiVersion"] = resource.ApiVersion();
+  doc["kind"] = resource.kind;
+  doc["metadata"]["resourceVersion"] = std::move(digits);
+  object->tree = std::make_shared<const Doc>(std::move(doc));
   return object;
 }
 
-std::string TextWithoutRevision(const Resource& resource, Doc doc) {
-  return Write(resource, std::move(doc), "", nullptr).bytes;
+std::string TextWithoutRevision(const Resource& resource, const Doc& doc) {
+  return Write(resource, doc, "", nullptr).bytes;
 }
 
-Doc Object::Parse() const {
+json::DocPtr Object::Tree() const {
+  if (tree != nullptr) return tree;
   Result<Doc> doc = json::Parse(bytes);
   CHECK(doc.ok()) << "stored " << resource->plural << " " << key << ": " << doc.error().message;
-  return *std::move(doc);
+  return std::make_shared<const Doc>(*std::move(doc));
 }
 
 Doc Object::ParseWithoutSpec() const {
-  if (spec_begin == 0) return Parse();
+  if (spec_begin == 0) return *Tree();
   Result<Doc> doc = json::Parse(bytes.substr(0, spec_begin) + "}");
   CHECK(doc.ok()) << "stored " << resource->plural << " " << key << ": " << doc.error().message;
   return *std::move(doc);

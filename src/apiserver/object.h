@@ -41,8 +41,11 @@ struct Object {
   // As an item of a list: the items of a built-in kind have no apiVersion and kind on the wire, custom ones
   // do.
   void AppendItem(std::string& out) const;
+  // The tree that the text was written from, while it is kept (store.h): trees are large.
+  mutable json::DocPtr tree;
+
   // The whole document, or all of it but the spec, which is most of an object.
-  json::Doc Parse() const;
+  json::DocPtr Tree() const;
   json::Doc ParseWithoutSpec() const;
 };
 
@@ -54,7 +57,7 @@ ObjectPtr MakeObject(const kube::Resource& resource, json::Doc doc, uint64_t rev
                      const Object* spec_from = nullptr);
 
 // The text of `doc` as MakeObject would store it, but without a resourceVersion: the answer of a dry run.
-std::string TextWithoutRevision(const kube::Resource& resource, json::Doc doc);
+std::string TextWithoutRevision(const kube::Resource& resource, const json::Doc& doc);
 
 // What ?fieldSelector= may name for a kind. Source: the conversion functions of pkg/apis/core/v1.
 std::span<const std::string_view> FieldNames(const kube::Resource& resource);

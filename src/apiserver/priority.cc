@@ -15,7 +15,7 @@ struct PriorityClass {
 };
 
 PriorityClass Read(const Object& object) {
-  Doc doc = object.Parse();
+  Doc doc = *object.Tree();
   return {object.name, json::GetInt(doc, "value"),
           json::GetString(doc, "preemptionPolicy", "PreemptLowerPriority")};
 }
@@ -31,7 +31,7 @@ PriorityClass Default(const Store& store) {
   PriorityClass best;
   bool found = false;
   for (const auto& [name, object] : store.All(kube::kPriorityClasses)) {
-    Doc doc = object->Parse();
+    Doc doc = *object->Tree();
     if (!json::GetBool(doc, "globalDefault")) continue;
     // Where there are several, the lowest counts.
     if (!found || json::GetInt(doc, "value") < best.value) best = Read(*object);

@@ -91,7 +91,7 @@ using Visit = std::function<void(const ObjectPtr&, const ResourceQuota&, const R
 void EachQuota(const Store& store, const std::string& ns, const QuotaCharge& charge, const Visit& visit) {
   const auto& quotas = store.All(kube::kResourceQuotas);
   for (auto at = quotas.lower_bound(ns + "/"); at != quotas.end() && at->second->ns == ns; ++at) {
-    ResourceQuota quota = kube::ParseResourceQuota(at->second->Parse());
+    ResourceQuota quota = kube::ParseResourceQuota(*at->second->Tree());
     Resources hard = HardFor(quota, charge);
     if (!hard.empty()) visit(at->second, quota, hard);
   }
@@ -127,7 +127,7 @@ std::vector<Doc> Quotas::Charged(const Store& store, const kube::Resource& resou
   if (!charge) return changed;
   EachQuota(store, json::GetString(object, "metadata.namespace"), *charge,
             [&](const ObjectPtr& stored, const ResourceQuota& quota, const Resources& hard) {
-              Doc doc = stored->Parse();
+              Doc doc = *stored->Tree();
               for (const auto& [name, limit] : hard) {
                 kube::Amount more = Get(charge->amounts, name);
                 if (more == 0) continue;
@@ -139,7 +139,7 @@ std::vector<Doc> Quotas::Charged(const Store& store, const kube::Resource& resou
 }
 
 Doc Quotas::StatusOf(const Store& store, const ObjectPtr& quota) {
-  ResourceQuota parsed = kube::ParseResourceQuota(quota->Parse());
+  ResourceQuota parsed = kube::ParseResourceQuota(*quota->Tree());
   Resources used = Used(store, parsed);
   Doc status = {{"hard", Doc::object()}, {"used", Doc::object()}};
   for (const auto& [name, limit] : parsed.hard) {
@@ -155,7 +155,7 @@ Resources Quotas::Used(const Store& store, const ResourceQuota& quota) {
   for (auto at = pods.lower_bound(quota.ns + "/"); at != pods.end() && at->second->ns == quota.ns; ++at) {
     const Object& pod = *at->second;
     auto known = charges_.find(pod.uid);
-    if (known == charges_.end()) known = charges_.emplace(pod.uid, kube::ChargeOf(pod.Parse())).first;
+    if (known == charges_.end()) known = charges_.emplace(pod.uid, kube::ChargeOf(*pod.Tree())).first;
     if (!quota.Selects(known->second)) continue;
     kube::AddTo(used, Terminal(pod) ? kube::EndedCharge(known->second).amounts : known->second.amounts);
   }

@@ -36,6 +36,8 @@ bool ServesSubresource(const Request& request) {
 
 Response Answer(int code, std::string body) { return {kube::OkStatus(code), std::move(body)}; }
 
+Response Answer(int code, const Object& object) { return {kube::OkStatus(code), object.bytes, object.tree}; }
+
 Response Refuse(Status status) {
   std::string body = json::Dump(kube::StatusDoc(status));
   return {std::move(status), std::move(body)};
@@ -112,7 +114,7 @@ Response Server::Dispatch(const Request& request, Now now) {
 Response Server::Get(const Call& call) const {
   ObjectPtr object = store_.Find(call.resource, call.key);
   if (!object) return Refuse(NotFound(call.resource, call.request.name));
-  return Answer(200, object->bytes);
+  return Answer(200, *object);
 }
 
 const Change& Server::Put(const kube::Resource& resource, Doc doc, const Object* spec_from) {

@@ -108,7 +108,7 @@ class Server {
   kube::Response CreateObject(const Call& call, json::Doc object);
   // `object` takes the place of `before`, which is what is stored. With `without_spec` both lack the spec,
   // which stays as it is.
-  kube::Response Replace(const Call& call, const ObjectPtr& old, json::Doc before, json::Doc object,
+  kube::Response Replace(const Call& call, const ObjectPtr& old, const json::Doc& before, json::Doc object,
                          bool without_spec = false);
   std::optional<kube::Status> AdmitCreate(const Call& call, json::Doc& object);
   std::optional<kube::Status> CheckNamespace(const Call& call, std::string_view name) const;
@@ -140,6 +140,7 @@ Result<json::Doc, kube::Status> ReadObject(const kube::Resource& resource, std::
 bool ParseRevision(std::string_view text, uint64_t& revision);
 
 kube::Response Answer(int code, std::string body);
+kube::Response Answer(int code, const Object& object);
 kube::Response Refuse(kube::Status status);
 
 }  // namespace lockstep::apiserver

@@ -105,10 +105,11 @@ Response Server::Delete(const Call& call) {
                  request.propagation == "Orphan" || request.propagation == "Foreground";
   if (!changes) return FinishDelete(call, object);
 
-  const Doc before = object->Parse();
+  const json::DocPtr tree = object->Tree();
+  const Doc& before = *tree;
   Doc doc = before;
   if (pod) {
-    if (MarkPod(request, doc, call.now.wall) == Graceful::kPending) return Answer(200, object->bytes);
+    if (MarkPod(request, doc, call.now.wall) == Graceful::kPending) return Answer(200, *object);
   }
   SetPropagation(request, doc["metadata"]);
   bool held = HasFinalizers(call.resource, doc);
@@ -116,10 +117,10 @@ Response Server::Delete(const Call& call) {
   if (&call.resource == &kube::kNamespaces && held) doc["status"]["phase"] = "Terminating";
   bool stays = held || (pod && json::GetInt(doc, "metadata.deletionGracePeriodSeconds") > 0);
   if (doc != before && (stays || pod)) {
-    if (request.dry_run) return Answer(200, MakeObject(call.resource, doc, object->revision)->bytes);
+    if (request.dry_run) return Answer(200, *MakeObject(call.resource, doc, object->revision));
     object = Put(call.resource, std::move(doc)).after;
   }
-  return stays ? Answer(200, object->bytes) : FinishDelete(call, object);
+  return stays ? Answer(200, *object) : FinishDelete(call, object);
 }
 
 Response Server::FinishDelete(const Call& call, const ObjectPtr& object) {

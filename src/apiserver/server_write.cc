@@ -148,10 +148,13 @@ Response Server::CreateObject(const Call& call, Doc object) {
 
   std::string key = call.resource.namespaced ? call.request.ns + "/" + name : name;
   if (store_.Find(call.resource, key)) return Refuse(AlreadyExists(call.resource, name));
-  if (call.request.dry_run) return Answer(201, TextWithoutRevision(call.resource, std::move(object)));
+  if (call.request.dry_run) {
+    std::string text = TextWithoutRevision(call.resource, object);
+    return {kube::OkStatus(201), std::move(text), std::make_shared<const Doc>(std::move(object))};
+  }
   for (Doc& quota : Quotas::Charged(store_, call.resource, object))
     Put(kube::kResourceQuotas, std::move(quota));
-  return Answer(201, Put(call.resource, std::move(object)).after->bytes);
+  return Answer(201, *Put(call.resource, std::move(object)).after);
 }
 
 std::optional<Status> Server::AdmitCreate(const Call& call, Doc& object) {
@@ -218,7 +221,7 @@ Response Server::Bind(const Call& call) {
   }
   ObjectPtr object = store_.Find(call.resource, call.key);
   if (!object) return Refuse(NotFound(call.resource, call.request.name));
-  Doc pod = object->Parse();
+  Doc pod = *object->Tree();
   std::string uid = json::GetString(*binding, "metadata.uid");
   std::string why;
   if (!uid.empty() && uid != object->uid) {
@@ -272,7 +275,7 @@ Response Server::Update(const Call& call) {
                    !(*object)["metadata"].contains("resourceVersion");
     return creates ? CreateObject(call, *std::move(object)) : Refuse(NotFound(call.resource, name));
   }
-  return Replace(call, old, old->Parse(), *std::move(object));
+  return Replace(call, old, *old->Tree(), *std::move(object));
 }
 
 Response Server::Patch(const Call& call) {
@@ -280,9 +283,9 @@ Response Server::Patch(const Call& call) {
   if (!old) return Refuse(NotFound(call.resource, call.request.name));
   // A merge patch of a status is by far the most frequent write; its object's spec need not be read.
   bool without_spec = call.request.subresource == "status" && call.request.patch == kube::PatchType::kMerge &&
-                      !validators_.contains(&call.resource);
-  Doc before = without_spec ? old->ParseWithoutSpec() : old->Parse();
-  Doc object = before;
+                      !validators_.contains(&call.resource) && old->tree == nullptr;
+  json::DocPtr before = without_spec ? std::make_shared<const Doc>(old->ParseWithoutSpec()) : old->Tree();
+  Doc object = *before;
   if (auto status = ApplyPatch(call.request, object)) return Refuse(*std::move(status));
   if (without_spec) object.erase("spec");
   if (auto fault = Decode(call.resource, object)) return Refuse(BadRequest(*fault));
@@ -295,14 +298,15 @@ Response Server::Patch(const Call& call) {
   if (json::GetString(object, "metadata.resourceVersion").empty()) {
     object["metadata"]["resourceVersion"] = std::to_string(old->revision);
   }
-  return Replace(call, old, std::move(before), std::move(object), without_spec);
+  return Replace(call, old, *before, std::move(object), without_spec);
 }
 
-Response Server::Replace(const Call& call, const ObjectPtr& old, Doc before, Doc object, bool without_spec) {
+Response Server::Replace(const Call& call, const ObjectPtr& old, const Doc& before, Doc object,
+                         bool without_spec) {
   if (auto status = CheckVersion(call.request, *old, object)) return Refuse(*std::move(status));
   bool status_only = call.request.subresource == "status";
-  object["apiVersion"] = before["apiVersion"];
-  object["kind"] = before["kind"];
+  object["apiVersion"] = before.at("apiVersion");
+  object["kind"] = before.at("kind");
   KeepSystemFields(object, before);
   if (!status_only) {
     if (auto status = Mutate(call, object)) return Refuse(*std::move(status));
@@ -310,23 +314,23 @@ Response Server::Replace(const Call& call, const ObjectPtr& old, Doc before, Doc
   Causes causes;
   if (status_only) {
     PrepareForStatusUpdate(call.resource, object, before);
-    if (object["metadata"] != before["metadata"]) causes = CheckMeta(call.resource, object);
+    if (object["metadata"] != before.at("metadata")) causes = CheckMeta(call.resource, object);
   } else {
     PrepareForUpdate(call.resource, object, before);
     causes = CheckUpdate(call.resource, object, before);
   }
   if (auto status = Validate(call, object, std::move(causes))) return Refuse(*std::move(status));
-  object["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"];
+  object["metadata"]["resourceVersion"] = before.at("metadata").at("resourceVersion");
   bool finished = Finished(*old, object);
   // A write that changes nothing is no write: watchers see none of it.
-  if (object == before && !finished) return Answer(200, old->bytes);
+  if (object == before && !finished) return Answer(200, *old);
   const Object* spec_from = without_spec ? old.get() : nullptr;
   if (!finished && !call.request.dry_run) {
-    return Answer(200, Put(call.resource, std::move(object), spec_from).after->bytes);
+    return Answer(200, *Put(call.resource, std::move(object), spec_from).after);
   }
   if (finished && !call.request.dry_run) Remove(call.resource, call.key);
   uint64_t revision = finished ? store_.revision() : old->revision;
-  return Answer(200, MakeObject(call.resource, std::move(object), revision, spec_from)->bytes);
+  return Answer(200, *MakeObject(call.resource, std::move(object), revision, spec_from));
 }
 
 }  // namespace lockstep::apiserver

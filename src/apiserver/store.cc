@@ -40,6 +40,7 @@ const Change& Store::Put(const Resource& resource, json::Doc doc, const Object* 
   ObjectPtr before = std::exchange(slot, after);
   if (before) Unindex(before);
   Index(after);
+  KeepTree(after);
   return Record(kind, {revision_, std::move(before), std::move(after)});
 }
 
@@ -51,6 +52,14 @@ const Change& Store::Remove(const Resource& resource, std::string_view key) {
   kind.objects.erase(found);
   Unindex(before);
   return Record(kind, {++revision_, std::move(before), nullptr});
+}
+
+void Store::KeepTree(const ObjectPtr& object) {
+  static constexpr size_t kTrees = 1000;
+  with_tree_.push_back(object);
+  if (with_tree_.size() <= kTrees) return;
+  with_tree_.front()->tree.reset();
+  with_tree_.pop_front();
 }
 
 const Change& Store::Record(Kind& kind, Change change) {

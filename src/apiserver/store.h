@@ -61,12 +61,14 @@ class Store {
   };
 
   const Change& Record(Kind& kind, Change change);
+  void KeepTree(const ObjectPtr& object);
   void Index(const ObjectPtr& object);
   void Unindex(const ObjectPtr& object);
 
   const size_t history_limit_;
   uint64_t revision_ = 1;
   std::unordered_map<const kube::Resource*, Kind> kinds_;
+  std::deque<ObjectPtr> with_tree_;  // the latest writes: they are read again soon, by watchers and patches
   std::unordered_map<std::string, ObjectPtr> by_uid_;
   // Ordered, so that garbage collection works in the same order in every run.
   std::unordered_map<std::string, std::set<std::string>> dependents_;  // owner uid to uids

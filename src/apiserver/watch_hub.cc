@@ -18,8 +18,12 @@ const std::string* NodeOf(const ObjectPtr& object) {
 
 }  // namespace
 
-std::string WatchNotice::Text() const {
-  return object->revision == revision ? object->bytes : object->BytesAt(revision);
+json::DocPtr WatchNotice::Tree() const {
+  json::DocPtr tree = object->Tree();
+  if (object->revision == revision) return tree;
+  json::Doc copy = *tree;
+  copy["metadata"]["resourceVersion"] = std::to_string(revision);
+  return std::make_shared<const json::Doc>(std::move(copy));
 }
 
 std::optional<WatchNotice> Seen(const Change& change, const Selection& selection) {

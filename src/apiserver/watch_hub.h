@@ -20,7 +20,7 @@ struct WatchNotice {
   ObjectPtr object;       // null for a bookmark
   uint64_t revision = 0;  // of the change; differs from the object's own for a removal
 
-  std::string Text() const;
+  json::DocPtr Tree() const;
 };
 
 // Called from inside the write that makes the change, so it must only take note.

@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 struct Seer {
   WatchSink sink() {
     return [this](WatchNotice notice) {
-      Doc object = *json::Parse(notice.Text());
+      Doc object = *notice.Tree();
       events.push_back("+~-"[static_cast<int>(notice.type)] + json::GetString(object, "metadata.name"));
       last = std::move(object);
     };

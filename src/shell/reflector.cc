@@ -128,14 +128,22 @@ void Reflector::ArmSilence() {
 }
 
 void Reflector::OnEvent(kube::WatchEventType type, std::string object) {
+  Result<json::Doc> parsed = json::Parse(object);
+  if (parsed.ok()) return OnTree(type, std::make_shared<const json::Doc>(*std::move(parsed)));
+  NoteEvent();
+  SkipBad(parsed.error().message);
+}
+
+void Reflector::NoteEvent() {
   last_contact_ = api_.loop().now().mono;
   watch_was_quiet_ = false;
   failures_in_a_row_ = 0;
   last_error_ = {};
   ++counts_.events;
-  Result<json::Doc> parsed = json::Parse(object);
-  if (!parsed.ok()) return SkipBad(parsed.error().message);
-  auto doc = std::make_shared<json::Doc>(*std::move(parsed));
+}
+
+void Reflector::OnTree(kube::WatchEventType type, json::DocPtr doc) {
+  NoteEvent();
   std::string version = json::GetString(*doc, "metadata.resourceVersion");
   if (!version.empty()) resource_version_ = version;
   if (type != kube::WatchEventType::kBookmark) newest_ = std::max(newest_, Number(version));

@@ -84,6 +84,7 @@ class Reflector final : public kube::WatchHandler {
   size_t size() const { return known_.size(); }
 
   void OnEvent(kube::WatchEventType type, std::string object) override;
+  void OnTree(kube::WatchEventType type, json::DocPtr object) override;
   void OnEnd(kube::Status status) override;
 
  private:
@@ -97,6 +98,7 @@ class Reflector final : public kube::WatchHandler {
   void ListPage(std::string continue_token);
   void OnPage(kube::Response response);
   // False when the reflector was destroyed by a callback.
+  void NoteEvent();
   bool TakeItems(json::Doc& list);
   void FinishList(const std::string& resource_version);
   void BeginWatch();

@@ -52,10 +52,7 @@ void SimulatedGround::Refresh() {
     Notice seen = std::move(unseen_.front());
     unseen_.pop_front();
     if (seen.notice.type == kube::WatchEventType::kBookmark) continue;
-    Result<json::Doc> object = json::Parse(seen.notice.Text());
-    if (!object.ok()) continue;
-    picture_.Take(*seen.resource, std::make_shared<const json::Doc>(*std::move(object)),
-                  seen.notice.type == kube::WatchEventType::kDeleted);
+    picture_.Take(*seen.resource, seen.notice.Tree(), seen.notice.type == kube::WatchEventType::kDeleted);
   }
 }
 

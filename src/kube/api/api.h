@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/loop.h"
+#include "json/doc.h"
 #include "kube/api/resource.h"
 #include "kube/api/status.h"
 
@@ -52,6 +53,8 @@ struct Request {
 struct Response {
   Status status;
   std::string body;  // the object, the list, or the metav1.Status, as JSON
+  // The object once more, from a server in this process that has it as a tree. Nobody changes it.
+  json::DocPtr tree = nullptr;
 };
 
 struct WatchRequest {
@@ -70,6 +73,8 @@ class WatchHandler {
  public:
   virtual ~WatchHandler() = default;
   virtual void OnEvent(WatchEventType type, std::string object) = 0;  // the object as JSON
+  // The same from a server in this process, which has the object as a tree. Nobody changes it.
+  virtual void OnTree(WatchEventType type, json::DocPtr object) { OnEvent(type, json::Dump(*object)); }
   virtual void OnEnd(Status status) = 0;
 };
 
