@@ -16,6 +16,8 @@ std::string_view KindText(ActionKind kind) {
       return "create_service";
     case ActionKind::kCreatePod:
       return "create_pod";
+    case ActionKind::kReadPod:
+      return "read_pod";
     case ActionKind::kDeletePod:
       return "delete_pod";
     case ActionKind::kDeleteService:
@@ -24,6 +26,8 @@ std::string_view KindText(ActionKind kind) {
       return "delete_gang";
     case ActionKind::kWriteJobStatus:
       return "write_job_status";
+    case ActionKind::kMirrorCounters:
+      return "mirror_counters";
     case ActionKind::kRecordEvent:
       return "record_event";
   }

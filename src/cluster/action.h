@@ -14,10 +14,12 @@ enum class ActionKind {
   kCheckTemplate,  // a dry-run create of one pod
   kCreateService,
   kCreatePod,
+  kReadPod,  // a fresh read, before a new attempt, of one whose create had no answer
   kDeletePod,
   kDeleteService,
   kDeleteGang,
   kWriteJobStatus,  // guarded by resourceVersion
+  kMirrorCounters,  // into an annotation of the job; the same
   kRecordEvent,     // may be lost
 };
 

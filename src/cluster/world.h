@@ -101,6 +101,12 @@ struct RoleState {
   bool checked = false;   // `need` is what admission left, not only what the user wrote
 };
 
+// How far a gang is: attempts up to this one are over, and so many restarts were counted.
+struct Counters {
+  int64_t attempt = 0, policy = 0, fault = 0;
+  friend bool operator==(const Counters&, const Counters&) = default;
+};
+
 // One job with its gang and everything known of both.
 struct GangState {
   std::string key;  // "pytorchjobs/ns/name"; the order of keys is the order of ties
@@ -134,6 +140,11 @@ struct GangState {
   std::set<std::string> succeeded;  // "role/index" seen Succeeded in this attempt; a restart if such a
                                     // pod is then deleted
   int64_t disrupted_attempt = 0;    // of which a pod was disrupted; a restart that is counted
+  std::set<std::string> doubtful;   // pods ("pods/ns/name") that were asked for, without an answer that says
+                                    // what became of it; two pods of a rank while a watch is silent
+  Counters counted;                 // what its job's annotation does not say yet, if the Gang is deleted
+                                    // just then
+  std::string counted_of;           // uid of that job
   std::map<std::string, MonoTime> retry_at;  // per touched key; an earlier retry
   std::map<std::string, int32_t> failures;   // per touched key, in a row
   std::string create_error;                  // the last refusal of a pod's or a service's create

@@ -1,6 +1,7 @@
 #include "engine/advance.h"
 
 #include "base/ascii.h"
+#include "engine/counters.h"
 #include "engine/job_status.h"
 #include "engine/leftovers.h"
 #include "engine/limits.h"
@@ -338,9 +339,7 @@ void AdvanceSeated(Draft& draft, GangState& gang) {
 bool AdoptPods(Draft& draft, GangState& gang) {
   GangStatus next = gang.status();
   next.placement.clear();
-  for (const auto& [name, pod] : gang.pods) {
-    if (pod->owner_uid == gang.job->meta.uid) next.attempt = std::max(next.attempt, pod->attempt);
-  }
+  TakeOver(gang, next);
   if (next.attempt == 0) return false;
   const jobs::Job& job = *gang.job->job();
   for (const auto& [name, pod] : gang.pods) {
@@ -350,7 +349,8 @@ bool AdoptPods(Draft& draft, GangState& gang) {
     if (role != job.roles.end())
       next.placement.push_back({pod->node, {{role->type, pod->index, pod->index}}});
   }
-  bool whole = next.placement.size() == static_cast<size_t>(job.pods());
+  bool whole =
+      next.attempt > OverSoFar(gang).attempt && next.placement.size() == static_cast<size_t>(job.pods());
   next.phase = whole ? GangPhase::kPlacing : GangPhase::kQueued;
   if (!whole) next.placement.clear();
   next.needs = TotalNeed(gang);
@@ -386,9 +386,9 @@ void AdvanceWaiting(Draft& draft, GangState& gang) {
   if (gang.status().attempt == 0 && AdoptPods(draft, gang)) return;
   Age(draft, gang);
   RemoveStalePods(draft, gang);
-  if (gang.status().not_before && *gang.status().not_before > draft.now.wall) {
+  ReadDoubtfulPods(draft, gang);
+  if (gang.status().not_before && *gang.status().not_before > draft.now.wall)
     draft.WakeAt(*gang.status().not_before, gang);
-  }
   for (const api::BarredNode& barred : gang.status().barred) {
     if (barred.until > draft.now.wall) draft.WakeAt(barred.until, gang);
   }
@@ -416,13 +416,9 @@ void CloseGang(Draft& draft, GangState& gang) {
   next.phase = succeeded ? GangPhase::kSucceeded : GangPhase::kFailed;
   next.reason = succeeded ? api::GangReason{"Succeeded", "the job succeeded"}
                           : api::GangReason{"Failed", "the job failed"};
-  if (next.phase != gang.status().phase) draft.WriteGang(gang, std::move(next));
-}
-
-// A finished job stays finished.
-void AdvanceFinished(Draft& draft, GangState& gang) {
-  CleanUp(draft, gang);
-  CloseGang(draft, gang);
+  if (next.phase == gang.status().phase) return;
+  if (next.attempt == 0) TakeOver(gang, next);
+  draft.WriteGang(gang, std::move(next));
 }
 
 // The job was edited into one that breaks validation and has failed of it: nothing of it holds seats any
@@ -447,6 +443,39 @@ void Reopen(Draft& draft, GangState& gang) {
   draft.WriteGang(gang, std::move(next));
 }
 
+// A valid job of ours.
+void AdvanceJob(Draft& draft, GangState& gang, const jobs::Job& job) {
+  if (jobs::Finished(gang.job->status())) {  // and stays so
+    CleanUp(draft, gang);
+    return CloseGang(draft, gang);
+  }
+  if (gang.gang == nullptr) {
+    CreateGang(draft, gang);
+    return TellRecordError(draft, gang);
+  }
+  if (gang.gang->spec.job.uid != job.meta.uid) return;  // the old job's Gang is being deleted
+  switch (gang.status().phase) {
+    case GangPhase::kQueued:
+    case GangPhase::kChecking:
+      return AdvanceWaiting(draft, gang);
+    case GangPhase::kPlacing:
+    case GangPhase::kStarting:
+    case GangPhase::kRunning:
+      // No pod is created and nothing is judged before the record is written; services hold nothing.
+      if (gang.assumed) {
+        std::optional<jobs::Job> edited;
+        return void(CreateLookedUpServices(draft, gang, AsPlaced(gang, edited)));
+      }
+      if (gang.status().attempt > 0 && !gang.status().placement.empty()) return AdvanceSeated(draft, gang);
+      return AdoptPods(draft, gang) ? void() : Reopen(draft, gang);
+    case GangPhase::kRestarting:
+      return gang.assumed ? void() : AdvanceRestart(draft, gang);
+    case GangPhase::kSucceeded:
+    case GangPhase::kFailed:
+      return Reopen(draft, gang);
+  }
+}
+
 }  // namespace
 
 void AdvanceGang(Draft& draft, GangState& gang) {
@@ -464,34 +493,8 @@ void AdvanceGang(Draft& draft, GangState& gang) {
   }
   if (!job->ours()) return LetGo(draft, gang);
   DeriveRoles(draft, gang);
-  if (jobs::Finished(gang.job->status())) return AdvanceFinished(draft, gang);
-  if (gang.gang == nullptr) {
-    CreateGang(draft, gang);
-    return TellRecordError(draft, gang);
-  }
-  if (gang.gang->spec.job.uid != job->meta.uid) return;  // the old job's Gang is being deleted
-  switch (gang.status().phase) {
-    case GangPhase::kQueued:
-    case GangPhase::kChecking:
-      return AdvanceWaiting(draft, gang);
-    case GangPhase::kPlacing:
-    case GangPhase::kStarting:
-    case GangPhase::kRunning:
-      // No pod is created and nothing is judged before the record is written; services hold nothing.
-      if (gang.assumed) {
-        std::optional<jobs::Job> edited;
-        CreateLookedUpServices(draft, gang, AsPlaced(gang, edited));
-        return;
-      }
-      if (gang.status().attempt > 0 && !gang.status().placement.empty()) return AdvanceSeated(draft, gang);
-      return AdoptPods(draft, gang) ? void() : Reopen(draft, gang);
-    case GangPhase::kRestarting:
-      if (gang.assumed) return;
-      return AdvanceRestart(draft, gang);
-    case GangPhase::kSucceeded:
-    case GangPhase::kFailed:
-      return Reopen(draft, gang);
-  }
+  AdvanceJob(draft, gang, *job);
+  MirrorCounters(draft, gang);
 }
 
 }  // namespace lockstep::engine

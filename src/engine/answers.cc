@@ -144,6 +144,10 @@ bool CameAndWent(const World& world, const GangState& gang, const json::Doc& pod
 }
 
 void AfterPodCreate(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
+  // A refusal says nothing of an earlier try that had no answer.
+  bool first = !gang.failures.contains(action.touches);
+  if (done.status.ok() || (first && Final(done.status) && !done.status.already_exists()))
+    gang.doubtful.erase(action.touches);
   if (done.status.ok()) {
     bool gone = done.object != nullptr && CameAndWent(draft.world, gang, *done.object);
     if (!gone) Observe(draft.world, kube::kPods, done.object);
@@ -159,6 +163,13 @@ void AfterPodCreate(Draft& draft, GangState& gang, const Action& action, const A
     gang.create_refused = "PodsRefused";
   }
   RetryLater(draft, gang, action.touches, done.status.retry_after);
+}
+
+void AfterPodRead(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
+  if (!done.status.ok() && !done.status.not_found())
+    return RetryLater(draft, gang, action.touches, done.status.retry_after);
+  gang.doubtful.erase(action.touches);
+  if (done.status.ok()) Observe(draft.world, kube::kPods, done.object);
 }
 
 void AfterPodDelete(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
@@ -198,12 +209,12 @@ void AfterServiceCreate(Draft& draft, GangState& gang, const Action& action, con
              foreign ? kLongestAttemptBackoff : kLongestRetry);
 }
 
-void AfterJobStatus(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
+void AfterJobWrite(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
   if (done.status.ok()) {
     // The watch may have shown the job's deletion before this answer came: it must not bring the job back.
     if (gang.job != nullptr) Observe(draft.world, gang.framework->resource(), done.object);
     gang.failures.erase(action.touches);
-    gang.status_written = draft.now.mono;
+    if (action.kind == ActionKind::kWriteJobStatus) gang.status_written = draft.now.mono;
     return;
   }
   RetryLater(draft, gang, action.touches, done.status.retry_after);
@@ -232,12 +243,15 @@ void TakeInAnswer(Draft& draft, const ActionDone& done) {
       return AfterCheck(draft, gang, action, done);
     case ActionKind::kCreatePod:
       return AfterPodCreate(draft, gang, action, done);
+    case ActionKind::kReadPod:
+      return AfterPodRead(draft, gang, action, done);
     case ActionKind::kDeletePod:
       return AfterPodDelete(draft, gang, action, done);
     case ActionKind::kCreateService:
       return AfterServiceCreate(draft, gang, action, done);
     case ActionKind::kWriteJobStatus:
-      return AfterJobStatus(draft, gang, action, done);
+    case ActionKind::kMirrorCounters:
+      return AfterJobWrite(draft, gang, action, done);
     case ActionKind::kDeleteService:
     case ActionKind::kDeleteGang:
       if (!done.status.ok() || action.kind == ActionKind::kDeleteGang)

@@ -83,6 +83,19 @@ bool RemoveStalePods(Draft& draft, GangState& gang) {
   return none_left;
 }
 
+void ReadDoubtfulPods(Draft& draft, GangState& gang) {
+  auto name_of = [](const std::string& key) { return key.substr(key.rfind('/') + 1); };
+  std::erase_if(gang.doubtful, [&](const std::string& key) { return gang.pods.contains(name_of(key)); });
+  for (const std::string& key : gang.doubtful) {
+    kube::Request request;
+    request.verb = kube::Verb::kGet;
+    request.resource = &kube::kPods;
+    request.ns = gang.ns;
+    request.name = name_of(key);
+    draft.Emit(ActionKind::kReadPod, gang, key, std::move(request));
+  }
+}
+
 void CleanUp(Draft& draft, GangState& gang) {
   using jobs::CleanPodPolicy;
   const jobs::Job& job = *gang.job->job();

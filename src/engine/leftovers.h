@@ -18,6 +18,10 @@ void RemoveOrphans(Draft& draft, cluster::GangState& gang);
 // any while no placement is in force. True when none is left (a new attempt may start then).
 bool RemoveStalePods(Draft& draft, cluster::GangState& gang);
 
+// Reads the pods that may exist although no watch shows them: their creates had no answer. No new attempt is
+// placed before that is known.
+void ReadDoubtfulPods(Draft& draft, cluster::GangState& gang);
+
 // A finished job: keeps, or deletes by cleanPodPolicy, what is left of it.
 void CleanUp(Draft& draft, cluster::GangState& gang);
 

@@ -14,7 +14,9 @@ using cluster::World;
 
 namespace {
 
+// Or may be left: not all creates have been answered.
 bool OldPodsLeft(const GangState& gang) {
+  if (!gang.doubtful.empty()) return true;
   return std::any_of(gang.pods.begin(), gang.pods.end(),
                      [&](const auto& entry) { return entry.second->owner_uid == gang.job->meta.uid; });
 }

@@ -115,7 +115,7 @@ void CreatePod(Draft& draft, GangState& gang, const jobs::Job& job, size_t role,
   request.resource = &kube::kPods;
   request.ns = gang.ns;
   request.body = json::Dump(pod);
-  draft.Emit(ActionKind::kCreatePod, gang, std::move(key), std::move(request));
+  if (draft.Emit(ActionKind::kCreatePod, gang, key, std::move(request))) gang.doubtful.insert(std::move(key));
 }
 
 }  // namespace

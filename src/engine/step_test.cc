@@ -139,6 +139,29 @@ TEST(Step, AnAnswerThatComesAfterThePodsDeletionDoesNotBringItBack) {
   EXPECT_EQ(engine.Gang("a").status().phase, GangPhase::kRestarting);
 }
 
+TEST(Step, APodWhoseCreateHadNoAnswerIsReadBeforeTheNextAttempt) {
+  HandDriven engine;
+  engine.Nodes(2, 1);
+  engine.Job("a", 2);
+  std::optional<Action> create = engine.RunUntil(ActionKind::kCreatePod, "a-worker-0");
+  ASSERT_TRUE(create);
+  engine.Answered(*create, kube::NoAnswer("lost"));
+  EXPECT_FALSE(engine.RunUntil(ActionKind::kReadPod)) << "it is created again";
+  std::string node = json::GetString(*json::Parse(create->request.body), "spec.nodeName");
+  engine.Gone(kube::kNodes, "nodes/" + node);
+  engine.now.mono += seconds(1);
+
+  std::optional<Action> read = engine.RunUntil(ActionKind::kReadPod);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->touches, create->touches);
+  EXPECT_EQ(engine.Gang("a").status().attempt, 1) << "no new one before the answer";
+  engine.Node("node-8", 2);
+  engine.Gone(kube::kPods, "pods/default/a-worker-1");
+  engine.Answered(*read, kube::ErrorStatus(404, "NotFound", "no such pod"));
+  engine.Settle();
+  EXPECT_EQ(engine.Gang("a").status().attempt, 2);
+}
+
 TEST(Step, SeatsOfAWriteWithoutAnswerStayTaken) {
   HandDriven engine;
   engine.Nodes(8, 1);

@@ -12,8 +12,10 @@ size_t LaneOf(ActionKind kind) {
   switch (kind) {
     case ActionKind::kWriteGang:
     case ActionKind::kReadGang:
+    case ActionKind::kReadPod:
     case ActionKind::kDeletePod:
     case ActionKind::kWriteJobStatus:
+    case ActionKind::kMirrorCounters:
       return 0;
     case ActionKind::kRecordEvent:
       return 2;
@@ -66,7 +68,9 @@ void Executor::Send(Action action, MonoTime until) {
     ActionDone done;
     done.id = sent->id;
     done.status = std::move(response.status);
-    if (done.status.ok() && !response.body.empty()) {
+    if (done.status.ok() && response.tree != nullptr) {
+      done.object = std::move(response.tree);
+    } else if (done.status.ok() && !response.body.empty()) {
       Result<json::Doc> object = json::Parse(response.body);
       // Half an answer proves that the request arrived, not what became of it.
       if (object.ok()) {
