@@ -114,7 +114,7 @@ std::string Storyteller::Shape(int64_t pods, Job& job) {
 }
 
 void Storyteller::SubmitPyTorch(int64_t at, Job& job) {
-  int64_t pods = Between(2, 8);
+  int64_t pods = Between(2, Between(2, 8));  // more small ones than large ones
   bool master = Chance(60);
   job.first_role = "worker";
   job.ranks = master ? pods - 1 : pods;
@@ -122,12 +122,12 @@ void Storyteller::SubmitPyTorch(int64_t at, Job& job) {
                      " workers=" + std::to_string(job.ranks) + Shape(pods, job);
   text += kEnds[Below(std::size(kEnds))];
   std::string restart = Pick({"OnFailure", "ExitCode", "Never"});
-  text += " runtime=" + std::to_string(Between(10, 30)) + "s restart=" + restart;
+  text += " runtime=" + std::to_string(Between(5, 15)) + "s restart=" + restart;
   if (Chance(10)) text += " ignore-term=yes";
   if (Chance(10)) text += " start-delay=" + std::to_string(Between(1, 4)) + "s";
   Say(at, text);
   job.end = "succeeded";
-  if (Chance(25)) FailARank(at, job, restart);
+  if (Chance(35)) FailARank(at, job, restart);
 }
 
 void Storyteller::SubmitTensorFlow(int64_t at, Job& job) {
@@ -139,25 +139,29 @@ void Storyteller::SubmitTensorFlow(int64_t at, Job& job) {
                      " workers=" + std::to_string(workers) + (Chance(20) ? " evaluator=1" : "") +
                      Shape(ps + workers + 2, job);
   text += kCleanEnds[Below(std::size(kCleanEnds))];
-  text += " runtime=" + std::to_string(Between(10, 30)) + "s ps.runtime=forever restart=ExitCode";
+  text += " runtime=" + std::to_string(Between(5, 15)) + "s ps.runtime=forever restart=ExitCode";
   if (Chance(20)) text += " success=AllWorkers";
   if (Chance(10)) text += " dynamic=yes";
   Say(at, text);
   job.end = "succeeded";
 }
 
-// The rank fails once, or each time: it does so before anybody could end.
+// The rank fails once, or each time: it does so before anybody could end. What becomes of the job then is its
+// restart policy's to say, whatever happens to operators and network.
 void Storyteller::FailARank(int64_t at, Job& job, const std::string& restart) {
   std::string rank = job.name + "-" + job.first_role + "-" + std::to_string(Below(job.ranks));
+  std::string fails = "rank " + rank;
+  std::string after = " runtime=" + std::to_string(Between(1, 4)) + "s exit=";
   if (restart == "OnFailure") {  // in place: the second try ends well
-    Say(at - 1, "rank " + rank + " runtime=" + std::to_string(Between(1, 8)) + "s exit=1,0");
+    Say(at - 1, fails + after + "1,0");
   } else if (Chance(70)) {
-    Say(at - 1, "rank " + rank + " attempt=1 runtime=" + std::to_string(Between(1, 8)) + "s exit=137");
+    Say(at - 1, fails + " attempt=1" + after + "137");
     job.exact = false;  // of an attempt that was undone no rank fails
+    if (restart == "Never") job.end.clear();
   } else {
-    Say(at - 1, "rank " + rank + " runtime=" + std::to_string(Between(1, 8)) + "s exit=3");
+    Say(at - 1, fails + after + "3");  // for good
+    job.end = "failed";
   }
-  job.end.clear();  // by its restart policy
 }
 
 void Storyteller::SubmitOne(int64_t at) {

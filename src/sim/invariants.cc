@@ -57,6 +57,7 @@ void Invariants::EndLook() {
 void Invariants::OnChange(const Picture::Change& change) {
   if (violation_) return;
   if (change.resource == &kube::kNodes) ExcuseNode(change.key);
+  if (change.resource == &kube::kPods) NoteFault(change);
   if (change.gone) return;
   if (change.resource == &kube::kPods) CheckPod(change.key);
   if (change.resource == &kube::kGangs) {
@@ -67,14 +68,31 @@ void Invariants::OnChange(const Picture::Change& change) {
   if (job != picture_.jobs.end() && job->second.resource == change.resource) CheckJob(job->second);
 }
 
-// 5. One pod per (gang, role, index) may start containers.
+// A rank that failed or went is why a restart may be counted.
+void Invariants::NoteFault(const Picture::Change& change) {
+  if (change.gone) {
+    auto known = attempt_of_.find(change.key);
+    if (known == attempt_of_.end()) return;
+    faulted_[known->second.first].insert(known->second.second);
+    attempt_of_.erase(known);
+    return;
+  }
+  const SeenPod& pod = picture_.pods.at(change.key);
+  if (pod.job.empty()) return;
+  attempt_of_.insert_or_assign(change.key, std::pair(pod.owner_uid, pod.attempt));
+  if (pod.deleting() || pod.pod.phase == kube::PodPhase::kFailed) faulted_[pod.owner_uid].insert(pod.attempt);
+}
+
+// 5. One pod per (gang, role, index) may start containers. A late write may bring one of an attempt that is
+// over; that it goes is CheckLeftovers'.
 void Invariants::CheckPod(const std::string& key) {
   const SeenPod& pod = picture_.pods.at(key);
   if (pod.job.empty()) return ExcuseNode(pod.pod.node_name);
-  if (late_writes_ || pod.ended()) return;
+  if (pod.ended()) return;
   for (const SeenPod* other : picture_.PodsOf(pod.job)) {
     if (other->index != pod.index || other == &pod || other->role != pod.role || other->ended()) continue;
     if (other->owner_uid != pod.owner_uid) continue;  // of a deleted namesake: CheckLeftovers
+    if (late_writes_ && other->attempt != pod.attempt) continue;
     Violate(5, "pods " + key + " and " + other->pod.meta.key() + " are both rank " + pod.role + "/" +
                    std::to_string(pod.index) + " of job " + pod.job);
   }
@@ -93,9 +111,17 @@ void Invariants::CheckGang(const api::Gang& gang) {
     was = std::max(was, is);
   };
   bool new_attempt = status.attempt > known.attempt;
-  grows("attempt", 5, status.attempt, known.attempt);
+  const SeenJob* job = picture_.FindJob(gang.meta.ns + "/" + gang.spec.job.name);
+  // Of a job that is over no attempt will come: nobody need know the last one's number.
+  if (job == nullptr || !job->finished()) grows("attempt", 5, status.attempt, known.attempt);
   grows("policy restarts", 6, status.policy_restarts, known.policy);
   grows("fault restarts", 6, status.fault_restarts, known.fault);
+  auto faulted = static_cast<int64_t>(faulted_[gang.spec.job.uid].size());
+  if (status.policy_restarts + status.fault_restarts > faulted) {
+    Violate(6, "gang " + gang.meta.key() + " counts " +
+                   std::to_string(status.policy_restarts + status.fault_restarts) +
+                   " restarts, but a rank failed or went in " + std::to_string(faulted) + " attempts");
+  }
   if (!new_attempt || status.phase != GangPhase::kPlacing) return;
   const std::map<std::string, Taken>& taken = TakenNow();
   for (const api::NodeSeats& seats : status.placement) {

@@ -49,6 +49,7 @@ class Invariants {
 
  private:
   void OnChange(const Picture::Change& change);
+  void NoteFault(const Picture::Change& change);
   void CheckPod(const std::string& key);
   void CheckGang(const api::Gang& gang);
   void CheckJob(const SeenJob& job);
@@ -95,9 +96,11 @@ class Invariants {
   struct Counters {
     int64_t attempt = 0, policy = 0, fault = 0;
   };
-  std::map<std::string, Counters> counters_;     // by job uid
-  std::map<std::string, std::string> finished_;  // by job uid: "Succeeded", "Failed"
-  std::map<std::string, std::string> part_;      // by job: how far its start is
+  std::map<std::string, Counters> counters_;                           // by job uid
+  std::map<std::string, std::pair<std::string, int64_t>> attempt_of_;  // by pod: job uid and attempt
+  std::map<std::string, std::set<int64_t>> faulted_;                   // by job uid: attempts
+  std::map<std::string, std::string> finished_;                        // by job uid: "Succeeded", "Failed"
+  std::map<std::string, std::string> part_;                            // by job: how far its start is
   std::map<std::string, MonoTime> wrong_since_;
   std::set<std::string> wrong_now_;
 };

@@ -230,11 +230,24 @@ TEST_F(InvariantsTest, RestartsSurviveTheGangsDeletion) {
   api::GangStatus status = Seated(GangPhase::kRunning, 3, 1);
   status.policy_restarts = 2;
   build.Job("a", 1);
+  for (int attempt : {1, 2}) build.Pod("a", 0, {.phase = "Failed", .attempt = attempt});
   build.Gang("a", 1, status);
   build.Gone(kube::kGangs, "pytorchjob-a");
   status.policy_restarts = 0;
   build.Gang("a", 1, status);
   EXPECT_THAT(Violation(), HasSubstr("invariant 6: policy restarts"));
+}
+
+TEST_F(InvariantsTest, ARestartIsCountedForARankThatFailedOnly) {
+  api::GangStatus status = Seated(GangPhase::kRunning, 2, 1);
+  status.policy_restarts = 1;
+  build.Job("a", 1);
+  build.Pod("a", 0, {.phase = "Failed", .attempt = 1});
+  build.Gang("a", 1, status);
+  EXPECT_EQ(Violation(), "");
+  status.policy_restarts = 2;
+  build.Gang("a", 1, status);
+  EXPECT_THAT(Violation(), HasSubstr("invariant 6: gang default/pytorchjob-a counts 2 restarts"));
 }
 
 TEST_F(InvariantsTest, ASuccessIsFinal) {
