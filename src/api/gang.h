@@ -27,6 +27,16 @@ enum class GangPhase { kQueued, kChecking, kPlacing, kStarting, kRunning, kResta
 std::string_view PhaseText(GangPhase phase);
 std::optional<GangPhase> ParsePhase(std::string_view text);
 
+// How the pods of a placement get to their nodes (DESIGN: four ways to a node).
+enum class Way {
+  kAssign,  // created with spec.nodeName
+  kBind,    // created without a node and with our schedulerName, bound when the placement is on record
+  kSteer,   // created with a required affinity to the node; a scheduler that they name binds them there
+};
+
+std::string_view WayText(Way way);
+std::optional<Way> ParseWay(std::string_view text);  // in any case
+
 struct GangRole {
   std::string name;  // "Master"
   int32_t count = 0;
@@ -89,6 +99,7 @@ struct GangStatus {
   int64_t policy_restarts = 0;  // failed ranks
   int64_t fault_restarts = 0;   // node and GPU faults
   std::vector<NodeSeats> placement;
+  Way way = Way::kAssign;  // of the placement
   std::optional<WallTime> phase_since;
   // When it began to wait again: after a restart or a suspension. Absent: since it was queued.
   std::optional<WallTime> waiting_since;

@@ -73,6 +73,12 @@ json::Doc StatusSchema() {
                   "each, and \"gpu-{1*2,4}=Worker/0-2\" two on gpu-1 and one on gpu-4.",
                   Text("Nodes and the ranges of indices that they seat.")),
              "maxItems", 20000)},
+       {"way", Enum("How the pods of the placement get to their nodes: Assign (created with spec.nodeName; "
+                    "so where it is "
+                    "absent), Bind (created without a node and bound together) or Steer (created with an "
+                    "affinity to the "
+                    "node; a scheduler that they name binds them).",
+                    {"Assign", "Bind", "Steer"})},
        {"restarts", std::move(restarts)},
        {"needs", Map("Requests of the whole gang, as admission left its pods.", Quantity("An amount."))},
        {"needsText", Text("The same in one line, for people.")},

@@ -259,6 +259,42 @@ void BindsOnce(Session& s) {
                      " is already assigned to node \"conformance-node\"");
 }
 
+// What a scheduler says of a pod, and what its binding makes of that.
+void BindsWhatWaits(Session& s) {
+  Doc pod = Read(s.Create(kPods, s.Pod(s.Name())));
+  Doc condition = {
+      {"type", "PodScheduled"}, {"status", "False"}, {"reason", "Unschedulable"}, {"message", "no room"}};
+  Request tell = s.Make(Verb::kPatch, kPods, s.Name());
+  tell.patch = kube::PatchType::kStrategicMerge;
+  tell.subresource = "status";
+  tell.body = json::Dump(Doc{{"metadata", {{"resourceVersion", Version(pod)}}},
+                             {"status", {{"conditions", Doc::array({condition})}}}});
+  Doc told = Read(s.Send(tell));
+  s.ExpectText(json::GetString(told, "status.conditions.0.reason"), "Unschedulable",
+               "the condition is written");
+  s.ExpectText(json::GetString(told, "status.phase"), "Pending", "and the phase stays");
+
+  Request bind = s.Make(Verb::kCreate, kPods, s.Name());
+  bind.subresource = "binding";
+  Doc binding = {{"apiVersion", "v1"},
+                 {"kind", "Binding"},
+                 {"metadata", {{"name", s.Name()}, {"uid", "00000000-0000-4000-8000-000000000000"}}},
+                 {"target", {{"kind", "Node"}, {"name", "conformance-node"}}}};
+  bind.body = json::Dump(binding);
+  s.Expect(s.Send(bind).status.code == 409, "the binding of another pod of this name is a conflict");
+  binding["metadata"]["uid"] = json::GetString(pod, "metadata.uid");
+  bind.body = json::Dump(binding);
+  Response bound = s.Send(bind);
+  s.Expect(bound.status.code == 201, "the binding of this one is taken");
+  s.ExpectText(json::GetString(Read(bound), "kind"), "Status", "the answer to a binding");
+  Doc after = s.Stored(kPods, s.Name());
+  const Doc* conditions = json::Find(after, "status.conditions");
+  s.Expect(conditions != nullptr && conditions->size() == 1, "there is one condition PodScheduled");
+  s.ExpectText(json::GetString(after, "status.conditions.0.status"), "True", "which is true now");
+  s.ExpectText(json::GetString(after, "status.conditions.0.reason"), "", "and has no reason");
+  s.Expect(s.Send(tell).status.code == 409, "a late word that it waits is a conflict");
+}
+
 void LeaseByPut(Session& s) {
   Doc lease = {{"apiVersion", "coordination.k8s.io/v1"},
                {"kind", "Lease"},
@@ -288,6 +324,7 @@ constexpr ConformanceCase kCases[] = {
     {"patch-kinds", PatchKinds},
     {"pod-spec", PodSpecIsFixed},
     {"binding", BindsOnce},
+    {"binding-what-waits", BindsWhatWaits},
     {"lease", LeaseByPut},
 };
 

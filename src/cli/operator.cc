@@ -24,6 +24,7 @@ struct Flags {
   std::string kubeconfig, context, ns, lease_namespace = "lockstep-system";
   bool leader_elect = false;
   std::string age_limit = "30m";
+  std::string assign = "assign";
   std::string log_format = "json", log_level = "info";
   std::string health_address, metrics_address;
 };
@@ -98,6 +99,7 @@ int RunOperator(const Flags& flags) {
   kube::HttpApi api(loop, *config, client);
   shell::OperatorOptions options;
   options.settings.age_limit = *age_limit;
+  options.settings.way = *api::ParseWay(flags.assign);
   options.ns = flags.ns;
   options.identity = Identity();
   if (flags.leader_elect) {
@@ -159,6 +161,13 @@ void AddOperatorCommand(CLI::App& app, Run& run) {
       ->add_option(
           "--age-limit", flags->age_limit,
           "a gang that has waited this long goes before all younger ones and blocks them until it starts")
+      ->capture_default_str();
+  command
+      ->add_option("--assign", flags->assign,
+                   "how pods get to their nodes: assign (created with spec.nodeName), or bind (they wait "
+                   "without a node, "
+                   "for an autoscaler to see, and are bound together)")
+      ->check(CLI::IsMember({"assign", "bind"}))
       ->capture_default_str();
   command->add_option(
       "--health-address", flags->health_address,

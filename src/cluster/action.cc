@@ -18,6 +18,10 @@ std::string_view KindText(ActionKind kind) {
       return "create_pod";
     case ActionKind::kReadPod:
       return "read_pod";
+    case ActionKind::kBindPod:
+      return "bind_pod";
+    case ActionKind::kTellPodWaits:
+      return "tell_pod_waits";
     case ActionKind::kDeletePod:
       return "delete_pod";
     case ActionKind::kDeleteService:

@@ -15,6 +15,8 @@ enum class ActionKind {
   kCreateService,
   kCreatePod,
   kReadPod,  // a fresh read, before a new attempt, of one whose create had no answer
+  kBindPod,
+  kTellPodWaits,  // a condition of its status, for autoscalers
   kDeletePod,
   kDeleteService,
   kDeleteGang,

@@ -71,6 +71,7 @@ uint64_t HashOf(const kube::PodNeed& need) {
     hash = HashRequirements(term.nodes.fields, HashRequirements(term.nodes.labels, hash));
     hash = HashNumber(static_cast<uint64_t>(term.weight), hash);
   }
+  hash = StableHash(need.finisher, hash);
   for (const kube::Toleration& toleration : need.tolerations) {
     hash = StableHash(toleration.effect, StableHash(toleration.value, StableHash(toleration.key, hash)));
   }

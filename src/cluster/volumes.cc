@@ -93,6 +93,7 @@ ClaimState Volumes::StateOf(const std::string& claim) const {
 std::optional<size_t> Volumes::FirstOutOfReach(std::span<const std::string> claims,
                                                const NodeFacts& node) const {
   for (size_t i = 0; i < claims.size(); ++i) {
+    if (StateOf(claims[i]) == ClaimState::kWaitsForConsumer) continue;  // its volume will follow the pod
     const kube::Volume* volume = VolumeOf(claims[i]);
     if (volume == nullptr || !volume->Reaches(node.name, node.labels)) return i;
   }

@@ -62,6 +62,7 @@ void SetMembership(const kube::Pod& pod, const json::Doc& object, PodRecord& rec
   record.role = role;
   record.index = static_cast<int32_t>(index);
   record.attempt = attempt;
+  record.job_generation = ParseNumber(pod.meta.annotation(api::kGenerationAnnotation), 0);
   for (const kube::ContainerState& c : pod.containers) {
     if (!c.init && c.terminated && c.name == framework->kind().container) record.exit_code = c.exit_code;
   }
@@ -117,6 +118,7 @@ PodPtr MakeRecord(World& world, const kube::Pod& pod, const json::Doc& object) {
     record->charged_until = *pod.meta.deleted_at + seconds(pod.meta.grace_seconds.value_or(0));
   record->reason = pod.reason;
   record->message = pod.message;
+  record->unschedulable = pod.unschedulable;
   SetContainers(pod, *record);
   SetMembership(pod, object, *record);
   bool somewhere = !record->node.empty() || !record->nominated.empty();
@@ -172,8 +174,10 @@ void TakeInPod(World& world, const Observed& observed) {
   uint64_t version = ParseVersion(meta.resource_version);
   if (known != nullptr && (*known)->resource_version > version) return;
   if (observed.gone) {
-    if (known != nullptr && (*known)->uid == meta.uid) DropPod(world, key);
-    return;
+    if (known == nullptr || (*known)->uid != meta.uid) return;
+    // Its name is free again: a wait for the deletion is over.
+    if (GangState* gang = world.gangs.Edit((*known)->gang)) gang->retry_at.erase("pods/" + key);
+    return DropPod(world, key);
   }
   Result<kube::Pod> pod = kube::ParsePod(*observed.object);
   DropPod(world, key);
@@ -407,18 +411,31 @@ void RefreshPromised(World& world, GangState& gang, const std::vector<int64_t>& 
   gang.promised = std::move(now);
 }
 
+// Seats that a start gives back are others' when that is on record: should the write be lost, they are still
+// promised.
+bool SeatsOnRecord(const GangState& gang) {
+  if (!gang.assumed || gang.gang == nullptr || gang.job == nullptr || gang.has_seats()) return false;
+  if (gang.job->job() == nullptr || gang.gang->spec.job.uid != gang.job->meta.uid) return false;
+  api::GangPhase phase = gang.gang->status.phase;
+  return phase == api::GangPhase::kPlacing || phase == api::GangPhase::kStarting;
+}
+
 }  // namespace
 
 void RefreshHeld(World& world, GangState& gang) {
   std::vector<Hold> now;
   std::vector<int64_t> missing(gang.roles.size(), 0);
-  std::set<std::pair<std::string, int32_t>> seated;  // (role label, index) with a pod of this attempt
-  const api::GangStatus& status = gang.status();
+  std::set<std::pair<std::string, int32_t>> made;  // (role label, index) with a pod of this attempt
+  std::set<std::pair<std::string, int32_t>>
+      seated;  // ... that has its node: any other leaves the seat to be counted
+  const api::GangStatus& status = SeatsOnRecord(gang) ? gang.gang->status : gang.status();
   for (const auto& [name, pod] : gang.pods) {
-    if (pod->attempt == status.attempt) seated.insert({pod->role, pod->index});
+    bool unbound = pod->node.empty() && pod->phase == kube::PodPhase::kPending;
+    if (pod->attempt == status.attempt) made.insert({pod->role, pod->index});
+    if (pod->attempt == status.attempt && !unbound) seated.insert({pod->role, pod->index});
     if (pod->holds && !pod->node.empty()) now.push_back({pod->node, pod->pod_class, pod->who, pod->deleting});
   }
-  if (gang.has_seats() && !gang.roles.empty()) {
+  if ((gang.has_seats() || SeatsOnRecord(gang)) && !gang.roles.empty()) {
     const jobs::Job& job = *gang.job->job();
     for (const api::NodeSeats& seats : status.placement) {
       for (const api::RoleRange& range : seats.pods) {
@@ -429,7 +446,7 @@ void RefreshHeld(World& world, GangState& gang) {
             bool done = gang.succeeded.contains(label + "/" + std::to_string(i));
             if (done || seated.contains({label, i})) continue;
             now.push_back({seats.node, gang.roles[role].pod_class, gang.roles[role].who, false});
-            ++missing[role];
+            if (!made.contains({label, i})) ++missing[role];
           }
         }
       }

@@ -41,13 +41,15 @@ struct PodRecord {
   std::string reason, message;       // of the pod's status
   std::string waiting;               // reason of a main container that waits: ImagePullBackOff, ...
   QuotaChargePtr charge;             // in the quotas of its namespace
-  std::optional<WallTime> charged_until;  // while it is being deleted
+  std::optional<WallTime> charged_until;     // while it is being deleted
+  std::optional<std::string> unschedulable;  // as kube::Pod
 
   // Membership by labels. Without a role: of no gang, or of one whose labels somebody took away.
   std::string gang;  // key of the GangState
   std::string role;  // lower case, as in the label
   int32_t index = -1;
   int64_t attempt = 0;
+  int64_t job_generation = 0;  // of the job it was made of; 0 where the pod does not say
 };
 using PodPtr = std::shared_ptr<const PodRecord>;
 
@@ -65,10 +67,13 @@ struct JobRecord {
 struct TemplateCheck {
   // Losing this costs one dry run per template.
   bool in_flight = false;
-  std::optional<kube::PodNeed> need;  // as admission left the pod
-  int32_t priority = 0;               // the same
-  kube::Labels labels;                // the same
-  QuotaChargePtr charge;              // the same
+  bool names_node = false;                // the one in flight, or the last
+  std::optional<kube::Status> with_node;  // refused with a node: asked without one
+  bool bind = false;                      // accepted only without a node
+  std::optional<kube::PodNeed> need;      // as admission left the pod
+  int32_t priority = 0;                   // the same
+  kube::Labels labels;                    // the same
+  QuotaChargePtr charge;                  // the same
   std::optional<kube::Status> refusal;
   // No room for one pod in a quota of its namespace: says nothing of the template.
   std::optional<kube::Status> quota_refusal;
@@ -137,6 +142,7 @@ struct GangState {
   // Memory: lost with the process; what that costs stands beside each.
   std::set<std::string> created;    // pods of the current attempt that existed; a second create of a pod
                                     // that somebody deleted meanwhile
+  std::set<std::string> bound;      // pods of it whose binding was acknowledged; a second binding, refused
   std::set<std::string> succeeded;  // "role/index" seen Succeeded in this attempt; a restart if such a
                                     // pod is then deleted
   int64_t disrupted_attempt = 0;    // of which a pod was disrupted; a restart that is counted
@@ -173,6 +179,8 @@ struct GangState {
 struct Settings {
   // A gang that has waited this long goes before all younger ones and blocks them until it starts.
   Duration age_limit = minutes(30);
+  // How pods get to their nodes where they leave the choice: kAssign or kBind.
+  api::Way way = api::Way::kAssign;
 };
 
 // Everything the engine knows: a plain value. Copy it to ask "what if"; copies share what neither changes.

@@ -1,6 +1,7 @@
 #include "engine/advance.h"
 
 #include "base/ascii.h"
+#include "engine/adopt.h"
 #include "engine/counters.h"
 #include "engine/job_status.h"
 #include "engine/leftovers.h"
@@ -94,18 +95,18 @@ void PlaceAgain(Draft& draft, GangState& gang, GangStatus next, api::GangReason 
 
 // A kubelet refused a pod that was assigned to it: not the job's fault, so nothing is counted. The node is
 // barred for this gang for a growing time and the gang is placed again at once.
-void BarAndUndo(Draft& draft, GangState& gang, const cluster::PodRecord& pod) {
+void BarAndUndo(Draft& draft, GangState& gang, const std::string& node, const std::string& why,
+                api::GangReason reason) {
   GangStatus next = gang.status();
   api::BarredNode* barred = nullptr;
   for (api::BarredNode& b : next.barred) {
-    if (b.node == pod.node) barred = &b;
+    if (b.node == node) barred = &b;
   }
-  if (barred == nullptr) barred = &next.barred.emplace_back(api::BarredNode{pod.node, {}, 0, ""});
+  if (barred == nullptr) barred = &next.barred.emplace_back(api::BarredNode{node, {}, 0, ""});
   ++barred->times;
   barred->until = draft.now.wall + Backoff(kFirstBar, kLongestBar, barred->times, gang.job->meta.uid);
-  barred->reason = pod.reason;
-  PlaceAgain(draft, gang, std::move(next),
-             {"RefusedByNode", "node " + pod.node + " refused pod " + pod.name + ": " + pod.reason});
+  barred->reason = why;
+  PlaceAgain(draft, gang, std::move(next), std::move(reason));
 }
 
 // The first node of the placement that is no more.
@@ -218,7 +219,7 @@ bool EndStart(Draft& draft, GangState& gang, const Members& members) {
   bool all_exist = members.existing == members.wanted;
   if (!all_exist && draft.now.wall >= since + kPlaceTimeout) {
     std::string why = gang.create_error.empty() ? "no answer from the API server" : gang.create_error;
-    Undo(draft, gang, {"PlaceTimeout", "not all pods could be created within 30s: " + why});
+    Undo(draft, gang, {"PlaceTimeout", "not all pods could be created and assigned within 30s: " + why});
     return true;
   }
   if (!all_exist) {
@@ -241,6 +242,21 @@ bool EndStart(Draft& draft, GangState& gang, const Members& members) {
   return false;
 }
 
+// A steered pod whose scheduler keeps saying that its seat will not do: as if the kubelet had refused. It
+// gets a while, for it says the same of claims that are being made. True if that was the end of the start.
+bool GiveUpSteering(Draft& draft, GangState& gang, const cluster::PodRecord& pod) {
+  MonoTime due = gang.last_progress.value_or(draft.now.mono) + kSteerPatience;
+  if (draft.now.mono < due) {
+    draft.world.WakeAt(due, gang.key);
+    return false;
+  }
+  std::string node = SeatOf(gang.status(), pod.role, pod.index);
+  BarAndUndo(draft, gang, node, "Unschedulable",
+             {"RefusedByScheduler", "pod " + pod.name + " has its seat on " + node +
+                                        ", but its scheduler says: " + pod.unschedulable.value_or("")});
+  return true;
+}
+
 void AdvanceStart(Draft& draft, GangState& gang, const jobs::Job& job, const Members& members) {
   GangStatus next = gang.status();
   // A failed rank that the job can do without will not run any more.
@@ -258,6 +274,7 @@ void AdvanceStart(Draft& draft, GangState& gang, const jobs::Job& job, const Mem
     return PlaceAgain(draft, gang, std::move(next),
                       {"NodeGone", "node " + *node + " went while the gang was starting"});
   }
+  if (members.unplaced != nullptr && GiveUpSteering(draft, gang, *members.unplaced)) return;
   if (members.existing == 0 && Overcommitted(draft, gang)) {
     return Undo(draft, gang, {"SeatsTaken", "a seat of the placement was taken before its pod was created"});
   }
@@ -316,7 +333,9 @@ void AdvanceSeated(Draft& draft, GangState& gang) {
   }
   bool over = verdict == jobs::Verdict::kSucceeded || verdict == jobs::Verdict::kFailed;
   if (!over && !job.run_policy.suspend && members.refused != nullptr)
-    return BarAndUndo(draft, gang, *members.refused);
+    return BarAndUndo(draft, gang, members.refused->node, members.refused->reason,
+                      {"RefusedByNode", "node " + members.refused->node + " refused pod " +
+                                            members.refused->name + ": " + members.refused->reason});
   if (!over && !job.run_policy.suspend) {
     if (std::optional<size_t> vanished = VanishedRole(gang, members)) {
       return Restart(draft, gang, members, *vanished, "replica(s) are gone.");
@@ -332,36 +351,6 @@ void AdvanceSeated(Draft& draft, GangState& gang) {
   if (job.run_policy.suspend) return Suspend(draft, gang);
   if (gang.status().phase == GangPhase::kRunning) return CreateOtherServices(draft, gang, job);
   AdvanceStart(draft, gang, job, members);
-}
-
-// A Gang that was deleted and made anew takes over what runs: the attempt number never comes back, and no pod
-// is restarted for the loss of a record. True if there was something to take over.
-bool AdoptPods(Draft& draft, GangState& gang) {
-  GangStatus next = gang.status();
-  next.placement.clear();
-  TakeOver(gang, next);
-  if (next.attempt == 0) return false;
-  const jobs::Job& job = *gang.job->job();
-  for (const auto& [name, pod] : gang.pods) {
-    if (pod->owner_uid != job.meta.uid || pod->attempt != next.attempt) continue;
-    auto role = std::find_if(job.roles.begin(), job.roles.end(),
-                             [&](const jobs::Role& r) { return AsciiLower(r.type) == pod->role; });
-    if (role != job.roles.end())
-      next.placement.push_back({pod->node, {{role->type, pod->index, pod->index}}});
-  }
-  bool whole =
-      next.attempt > OverSoFar(gang).attempt && next.placement.size() == static_cast<size_t>(job.pods());
-  next.phase = whole ? GangPhase::kPlacing : GangPhase::kQueued;
-  if (!whole) next.placement.clear();
-  next.needs = TotalNeed(gang);
-  next.priority = gang.priority();
-  next.reason = {"Adopted", "its record was lost and is made anew from the pods of attempt " +
-                                std::to_string(next.attempt)};
-  if (!gang.gang->unreadable.empty())
-    draft.Record(gang, "Warning", "RecordUnreadable",
-                 "the Gang's status is written anew: " + gang.gang->unreadable);
-  draft.WriteGang(gang, std::move(next));
-  return true;
 }
 
 // A suspended gang does not grow older, and a resumed one begins to wait.

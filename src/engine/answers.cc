@@ -100,6 +100,7 @@ void AfterCheck(Draft& draft, GangState& gang, const Action& action, const Actio
       check.labels = kube::ParseMeta(*done.object).labels;
       check.charge = draft.world.quotas.Shared(gang.ns, kube::ChargeOf(*done.object, need->requests));
       check.answer_of = check.asked_of;
+      check.bind = check.with_node.has_value();
     } else {
       check.refusal = kube::ErrorStatus(422, "Invalid", need.error().message);
     }
@@ -116,13 +117,18 @@ void AfterCheck(Draft& draft, GangState& gang, const Action& action, const Actio
     check.need.reset();
     check.failures = kUnansweredChecks;
     check.valid_until = draft.now.mono + kCheckValid;
+  } else if (Final(done.status) && check.names_node) {
+    // Is it the node? A policy may forbid to name one; without one the pods can still be bound.
+    check.with_node = done.status;
+    check.valid_until = draft.now.mono;
   } else if (done.status.transient() || done.status.unknown()) {
     // Webhooks that cannot serve a dry run mean "unknown", not "refused".
     ++check.failures;
     check.valid_until = draft.now.mono + Backoff(kFirstRetry, kLongestRetry, check.failures, action.touches);
   } else {
     ++check.failures;
-    check.refusal = done.status;
+    check.refusal = check.with_node.value_or(done.status);
+    check.with_node.reset();  // next time from the beginning
     check.valid_until =
         draft.now.mono + Backoff(kRefusalValid, kLongestAttemptBackoff, check.failures, action.touches);
   }
@@ -162,6 +168,31 @@ void AfterPodCreate(Draft& draft, GangState& gang, const Action& action, const A
   } else if (Final(done.status)) {
     gang.create_refused = "PodsRefused";
   }
+  RetryLater(draft, gang, action.touches, done.status.retry_after,
+             Final(done.status) ? kLongestAttemptBackoff : kLongestRetry);
+}
+
+void AfterBinding(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
+  const std::string& name = action.request.name;
+  if (done.status.ok()) {
+    gang.bound.insert(name);  // the watch shows it
+    gang.failures.erase(action.touches);
+    gang.last_progress = draft.now.mono;
+    return;
+  }
+  // Gone, or bound already, perhaps by a binding whose answer was lost: the watch shows which.
+  bool overtaken = done.status.not_found() || done.status.conflict();
+  if (!overtaken) gang.create_error = done.status.message;
+  if (!overtaken && Final(done.status)) gang.create_refused = "BindingRefused";
+  RetryLater(draft, gang, action.touches, done.status.retry_after);
+}
+
+void AfterPodTold(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
+  if (done.status.ok()) {
+    Observe(draft.world, kube::kPods, done.object);
+    gang.failures.erase(action.touches);
+    return;
+  }
   RetryLater(draft, gang, action.touches, done.status.retry_after);
 }
 
@@ -185,6 +216,9 @@ void AfterPodDelete(Draft& draft, GangState& gang, const Action& action, const A
                                                 {"resourceVersion", std::to_string(pod.resource_version)}}}});
     return Observe(draft.world, kube::kPods, gone, /*gone=*/true);
   }
+  // The watch was faster: its name is free again.
+  bool gone = known == nullptr || (*known)->uid != action.request.precondition_uid;
+  if (done.status.ok() && gone) return;
   // On success the watch shows what became of the pod; until then it isn't deleted again.
   RetryLater(draft, gang, action.touches, done.status.retry_after);
   if (done.status.ok()) gang.retry_at[action.touches] = draft.now.mono + kLongestRetry;
@@ -245,6 +279,10 @@ void TakeInAnswer(Draft& draft, const ActionDone& done) {
       return AfterPodCreate(draft, gang, action, done);
     case ActionKind::kReadPod:
       return AfterPodRead(draft, gang, action, done);
+    case ActionKind::kBindPod:
+      return AfterBinding(draft, gang, action, done);
+    case ActionKind::kTellPodWaits:
+      return AfterPodTold(draft, gang, action, done);
     case ActionKind::kDeletePod:
       return AfterPodDelete(draft, gang, action, done);
     case ActionKind::kCreateService:

@@ -20,10 +20,7 @@ api::GangReason ReasonFor(const cluster::Volumes& volumes, const std::string& cl
       return {"ClaimNotReady", uses + ", which has lost its volume"};
     case ClaimState::kUnbound:
       return {"ClaimNotReady", uses + ", which is not bound to a volume yet"};
-    case ClaimState::kWaitsForConsumer:
-      return {"Unsupported", "its pods ask for the claim " + name + " of the class " +
-                                 volumes.claim(claim)->storage_class +
-                                 ", which waits for its first consumer, which Lockstep can't honour yet"};
+    case ClaimState::kWaitsForConsumer:  // the pods are steered, so that a scheduler finds the volume
     case ClaimState::kUsable:
       break;
   }
@@ -52,7 +49,8 @@ std::optional<api::GangReason> HeldByClaim(const cluster::World& world, const cl
   for (const cluster::RoleState& role : gang.roles) {
     for (const std::string& claim : role.need.claims) {
       ClaimState state = volumes.StateOf(claim);
-      if (state != ClaimState::kUsable) return ReasonFor(volumes, claim, state);
+      if (state != ClaimState::kUsable && state != ClaimState::kWaitsForConsumer)
+        return ReasonFor(volumes, claim, state);
     }
   }
   return {};

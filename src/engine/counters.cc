@@ -86,7 +86,9 @@ void TakeOver(const GangState& gang, api::GangStatus& status) {
   status.policy_restarts = std::max(status.policy_restarts, over.policy);
   status.fault_restarts = std::max(status.fault_restarts, over.fault);
   for (const auto& [name, pod] : gang.pods) {
-    if (pod->owner_uid == gang.job->meta.uid) status.attempt = std::max(status.attempt, pod->attempt);
+    // A pod without a node tells only of the attempt before it: it may have waited for its own.
+    int64_t placed = pod->node.empty() ? pod->attempt - 1 : pod->attempt;
+    if (pod->owner_uid == gang.job->meta.uid) status.attempt = std::max(status.attempt, placed);
   }
 }
 

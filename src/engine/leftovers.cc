@@ -1,5 +1,7 @@
 #include "engine/leftovers.h"
 
+#include "engine/waiting_pods.h"
+
 namespace lockstep::engine {
 
 using cluster::ActionKind;
@@ -67,7 +69,7 @@ bool RemoveStalePods(Draft& draft, GangState& gang) {
   for (const auto& [name, pod] : gang.pods) {
     if (pod->owner_uid != uid) continue;
     bool current = gang.has_seats() && pod->attempt == gang.status().attempt;
-    if (current) continue;
+    if (current || IsWaitingPod(draft.world, gang, *pod)) continue;
     none_left = false;
     if (pod->role.empty() && !pod->deleting) {
       draft.Record(gang, "Warning", "LabelsLost",

@@ -20,6 +20,8 @@ inline constexpr Duration kLongestAttemptBackoff = minutes(5);
 // A node whose kubelet refused one of the gang's pods is barred for that gang.
 inline constexpr Duration kFirstBar = seconds(10);
 inline constexpr Duration kLongestBar = minutes(10);
+// A scheduler that is to bind a steered pod may say for this long that it can't.
+inline constexpr Duration kSteerPatience = seconds(30);
 // Back-off between tries of one write.
 inline constexpr Duration kFirstRetry = milliseconds(100);
 inline constexpr Duration kLongestRetry = seconds(5);

@@ -3,6 +3,7 @@
 #include "engine/claims.h"
 #include "engine/limits.h"
 #include "engine/roles.h"
+#include "engine/waiting_pods.h"
 #include "explain/reason.h"
 #include "gang/place.h"
 #include "gang/related.h"
@@ -15,10 +16,12 @@ using cluster::World;
 namespace {
 
 // Or may be left: not all creates have been answered.
-bool OldPodsLeft(const GangState& gang) {
+bool OldPodsLeft(const World& world, const GangState& gang) {
   if (!gang.doubtful.empty()) return true;
-  return std::any_of(gang.pods.begin(), gang.pods.end(),
-                     [&](const auto& entry) { return entry.second->owner_uid == gang.job->meta.uid; });
+  return std::any_of(gang.pods.begin(), gang.pods.end(), [&](const auto& entry) {
+    const cluster::PodRecord& pod = *entry.second;
+    return pod.owner_uid == gang.job->meta.uid && !IsWaitingPod(world, gang, pod);
+  });
 }
 
 // The placement as it is recorded: grouped by node, the pods of a role as index ranges.
@@ -40,6 +43,7 @@ void WritePlacement(Draft& draft, GangState& gang, const gang::Placement& placem
   next.phase = api::GangPhase::kPlacing;
   ++next.attempt;
   next.placement = Record(draft.world, gang, placement);
+  next.way = WayOf(draft.world, gang);
   next.needs = TotalNeed(gang);
   next.priority = gang.priority();
   next.phase_since = draft.now.wall;
@@ -49,6 +53,7 @@ void WritePlacement(Draft& draft, GangState& gang, const gang::Placement& placem
   std::string message = next.reason.message + ", attempt " + std::to_string(next.attempt);
   gang.created.clear();
   gang.succeeded.clear();
+  gang.bound.clear();
   gang.create_error.clear();
   gang.create_refused.clear();
   gang.quota_refused = false;
@@ -76,7 +81,7 @@ Turn TurnOf(const World& world, const GangState& gang, Now now) {
     return Turn::kPasses;
   if (status.not_before && *status.not_before > now.wall) return Turn::kPasses;
   if (status.phase == api::GangPhase::kRestarting) return Turn::kComes;
-  if (OldPodsLeft(gang)) return IsRestarting(gang) ? Turn::kComes : Turn::kPasses;
+  if (OldPodsLeft(world, gang)) return IsRestarting(gang) ? Turn::kComes : Turn::kPasses;
   if (!RolesChecked(gang)) return CheckFailure(world, gang) ? Turn::kPasses : Turn::kComes;
   return Turn::kNow;
 }
@@ -93,7 +98,7 @@ std::optional<api::GangReason> HeldBack(const World& world, const GangState& gan
   }
   if (std::optional<api::GangReason> held = HeldByClaim(world, gang)) return held;
   bool backs_off = status.not_before && *status.not_before > now.wall;
-  if (backs_off || OldPodsLeft(gang) || status.phase == api::GangPhase::kRestarting) {
+  if (backs_off || OldPodsLeft(world, gang) || status.phase == api::GangPhase::kRestarting) {
     // What it comes back from, told when that happened.
     if (!status.reason.code.empty()) return status.reason;
     return api::GangReason{"OldPodsLeft", "pods of an older attempt are still ending"};

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "engine/claims.h"
 #include "engine/limits.h"
+#include "jobs/pod.h"
 
 namespace lockstep::engine {
 
@@ -41,13 +42,14 @@ void RefusePerPodRules(kube::PodNeed& need) {
   if (!label.empty()) need.unmet.push_back("a rule between pods by the label " + label);
 }
 
-// The pod as it will be created, on some node: what is refused only with a node is to be seen before the
-// first of them starts. One name for all jobs of the template, since the answer tells it.
-json::Doc DryRunPod(const cluster::Nodes& nodes, const jobs::Job& job, size_t role) {
+// The pod as it will be created, where pods are assigned on some node: what is refused only with a node is to
+// be seen before the first of them starts. One name for all jobs of the template, since the answer tells it.
+json::Doc DryRunPod(const cluster::Nodes& nodes, const jobs::Job& job, size_t role, api::Way way) {
   json::Doc pod = job.framework->PodFor(job, role, 0);
   pod["metadata"]["name"] = AsciiLower(job.roles[role].type) + "-check";
-  if (!pod["spec"].contains("nodeName") && nodes.size() > 0)
-    pod["spec"]["nodeName"] = nodes.name(nodes.ByName().front());
+  // Only to assign is the node named: an affinity would come back as a need.
+  bool open = way == api::Way::kAssign && !pod["spec"].contains("nodeName") && nodes.size() > 0;
+  jobs::SendBy(pod, way, open ? nodes.name(nodes.ByName().front()) : "");
   return pod;
 }
 
@@ -69,18 +71,25 @@ void Check(Draft& draft, GangState& gang, const jobs::Job& job, size_t role) {
   TemplateCheck& check = draft.world.checks[gang.roles[role].check_key];
   uint64_t admission = draft.world.admission.Of(gang.ns);
   bool changed = check.asked_of != admission || QuotaHasRoomAgain(draft, gang, check);
+  api::Way way = WayOf(draft.world, gang);
+  if (check.with_node) way = api::Way::kBind;
+  // A template that was checked while there was no node to name is checked again once there is one.
+  changed |= way == api::Way::kAssign && check.need && !check.names_node && draft.world.nodes.size() > 0;
   if (check.in_flight || (!changed && draft.now.mono < check.valid_until)) return;
   kube::Request request;
   request.verb = kube::Verb::kCreate;
   request.resource = &kube::kPods;
   request.ns = gang.ns;
   request.dry_run = true;
-  request.body = json::Dump(DryRunPod(draft.world.nodes, job, role));
+  json::Doc pod = DryRunPod(draft.world.nodes, job, role, way);
+  bool names_node = pod["spec"].contains("nodeName");
+  request.body = json::Dump(pod);
   check.asked_of = admission;
   check.asked_at = draft.now.mono;
   check.asker = gang.key;
   check.in_flight =
       draft.Emit(cluster::ActionKind::kCheckTemplate, gang, gang.roles[role].check_key, std::move(request));
+  if (check.in_flight) check.names_node = names_node;
 }
 
 // The gang hears of what becomes of its pods' claims.
@@ -188,12 +197,25 @@ const kube::Status* QuotaRefusal(const cluster::World& world, const GangState& g
   return nullptr;
 }
 
+namespace {
+
+int64_t WaitingPods(const GangState& gang, const std::string& role) {
+  return std::ranges::count_if(gang.pods, [&](const auto& entry) {
+    const cluster::PodRecord& pod = *entry.second;
+    return pod.role == role && pod.node.empty() && !pod.deleting && pod.owner_uid == gang.job->meta.uid &&
+           pod.attempt == gang.status().attempt + 1;
+  });
+}
+
+}  // namespace
+
 std::vector<cluster::QuotaAsk> AsksOf(const GangState& gang) {
   std::vector<cluster::QuotaAsk> asks;
   const jobs::Job& job = *gang.job->job();
   for (size_t role = 0; role < gang.roles.size(); ++role) {
-    if (gang.roles[role].charge != nullptr)
-      asks.push_back({gang.roles[role].charge, job.roles[role].replicas});
+    // Pods that wait for their binding are charged for already.
+    int64_t more = job.roles[role].replicas - WaitingPods(gang, AsciiLower(job.roles[role].type));
+    if (gang.roles[role].charge != nullptr && more > 0) asks.push_back({gang.roles[role].charge, more});
   }
   int64_t services = job.pods() - static_cast<int64_t>(gang.services.size());
   if (services > 0) asks.push_back({cluster::ServiceCharge(), services});
@@ -210,6 +232,22 @@ bool CheckFailure(const cluster::World& world, const GangState& gang) {
     auto found = world.checks.find(role.check_key);
     return !role.checked && found != world.checks.end() && found->second.failures > 0;
   });
+}
+
+api::Way WayOf(const cluster::World& world, const GangState& gang) {
+  auto finished_elsewhere = [&](const RoleState& role) {
+    auto waits = [&](const std::string& claim) {
+      return world.nodes.volumes().StateOf(claim) == cluster::ClaimState::kWaitsForConsumer;
+    };
+    return !role.need.finisher.empty() || std::ranges::any_of(role.need.claims, waits);
+  };
+  if (std::ranges::any_of(gang.roles, finished_elsewhere)) return api::Way::kSteer;
+  auto only_without_node = [&](const RoleState& role) {
+    auto check = world.checks.find(role.check_key);
+    return check != world.checks.end() && check->second.bind;
+  };
+  if (std::ranges::any_of(gang.roles, only_without_node)) return api::Way::kBind;
+  return world.settings.way;
 }
 
 gang::Need NeedOf(const GangState& gang) {

@@ -28,6 +28,9 @@ const std::string* UnmetRule(const cluster::GangState& gang);
 // Some dry run got no answer and is asked again.
 bool CheckFailure(const cluster::World& world, const cluster::GangState& gang);
 
+// How the gang's pods will get to their nodes, as far as its checks tell.
+api::Way WayOf(const cluster::World& world, const cluster::GangState& gang);
+
 gang::Need NeedOf(const cluster::GangState& gang);
 // The same without its claims, which only narrow it: where that does not fit, the gang does not. Nothing if
 // it has none.

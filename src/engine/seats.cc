@@ -4,6 +4,7 @@
 
 #include "api/labels.h"
 #include "base/ascii.h"
+#include "engine/leftovers.h"
 #include "jobs/pod.h"
 
 namespace lockstep::engine {
@@ -73,6 +74,12 @@ void Count(GangState& gang, const jobs::Role& role, const PodRecord& pod, jobs::
   }
 }
 
+// Of a placement whose pods are not created with their nodes: it exists and has none yet, so nothing of it
+// runs.
+bool AwaitsBinding(const GangState& gang, const PodRecord& pod) {
+  return gang.status().way != api::Way::kAssign && pod.node.empty() && pod.phase == kube::PodPhase::kPending;
+}
+
 std::string ServiceKey(const GangState& gang, const std::string& name) {
   return "services/" + gang.ns + "/" + name;
 }
@@ -101,24 +108,45 @@ std::string FreeName(const Draft& draft, const GangState& gang, const std::strin
   return jobs::PodName(upstream + "-r1", 1);
 }
 
+void BindPod(Draft& draft, GangState& gang, const PodRecord& pod, const std::string& node) {
+  if (pod.deleting || gang.bound.contains(pod.name)) return;
+  kube::Request request;
+  request.verb = kube::Verb::kCreate;
+  request.resource = &kube::kPods;
+  request.ns = pod.ns;
+  request.name = pod.name;
+  request.subresource = "binding";
+  request.body =
+      json::Dump(json::Doc{{"apiVersion", "v1"},
+                           {"kind", "Binding"},
+                           {"metadata", {{"name", pod.name}, {"namespace", pod.ns}, {"uid", pod.uid}}},
+                           {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}});
+  draft.Emit(ActionKind::kBindPod, gang, "bindings/" + pod.ns + "/" + pod.name, std::move(request));
+}
+
+}  // namespace
+
 void CreatePod(Draft& draft, GangState& gang, const jobs::Job& job, size_t role, int32_t index,
-               const std::string& node) {
-  int64_t attempt = gang.status().attempt;
+               int64_t attempt, api::Way way, const std::string& node) {
   std::string name = FreeName(draft, gang, jobs::ReplicaName(job, job.roles[role], index), attempt);
   std::string key = "pods/" + gang.ns + "/" + name;
   if (draft.world.InFlight(key)) return;  // before the costly part: this is asked at every step of a start
   json::Doc pod = job.framework->PodFor(job, role, index);
-  jobs::StampPod(pod, attempt, node);
+  jobs::StampPod(pod, attempt);
+  jobs::SendBy(pod, way, node);
   pod["metadata"]["name"] = name;
+  if (way == api::Way::kBind)
+    pod["metadata"]["annotations"][std::string(api::kGenerationAnnotation)] =
+        std::to_string(job.meta.generation);
   kube::Request request;
   request.verb = kube::Verb::kCreate;
   request.resource = &kube::kPods;
   request.ns = gang.ns;
   request.body = json::Dump(pod);
-  if (draft.Emit(ActionKind::kCreatePod, gang, key, std::move(request))) gang.doubtful.insert(std::move(key));
+  bool sent = draft.Emit(ActionKind::kCreatePod, gang, key, std::move(request));
+  // One that nobody has bound can't start anything, and is bound only if its attempt is the recorded one.
+  if (sent && way != api::Way::kBind) gang.doubtful.insert(std::move(key));
 }
-
-}  // namespace
 
 const jobs::Job& AsPlaced(const GangState& gang, std::optional<jobs::Job>& storage) {
   const jobs::Job& job = *gang.job->job();
@@ -156,6 +184,12 @@ Members CountMembers(GangState& gang, const jobs::Job& job) {
     PodPtr& place = members.pods[role->second][static_cast<size_t>(pod->index)];
     if (place != nullptr) continue;
     place = pod;
+    if (AwaitsBinding(gang, *pod)) {
+      // The other scheduler has the time that a start has; our own bindings belong to the placement.
+      if (gang.status().way == api::Way::kSteer) ++members.existing;
+      if (gang.status().way == api::Way::kSteer && pod->unschedulable) members.unplaced = pod.get();
+      continue;
+    }
     Count(gang, job.roles[role->second], *pod, members.counts[role->second], members);
   }
   for (size_t role = 0; role < job.roles.size(); ++role) {
@@ -190,20 +224,40 @@ bool CreateLookedUpServices(Draft& draft, GangState& gang, const jobs::Job& job)
 bool CreateMembers(Draft& draft, GangState& gang, const jobs::Job& job, const Members& members) {
   if (!CreateLookedUpServices(draft, gang, job)) return false;
   bool complete = true;
-  for (const api::NodeSeats& seats : gang.status().placement) {
+  const api::GangStatus& status = gang.status();
+  for (const api::NodeSeats& seats : status.placement) {
     for (const api::RoleRange& range : seats.pods) {
       for (size_t role = 0; role < job.roles.size(); ++role) {
         if (job.roles[role].type != range.role) continue;
         for (int32_t i = range.first; i <= range.last && i < job.roles[role].replicas; ++i) {
-          if (members.pods[role][static_cast<size_t>(i)] != nullptr) continue;
+          const PodPtr& pod = members.pods[role][static_cast<size_t>(i)];
+          bool unbound = pod != nullptr && AwaitsBinding(gang, *pod);
+          if (pod != nullptr && (!unbound || status.way == api::Way::kSteer)) continue;
           if (gang.succeeded.contains(AsciiLower(range.role) + "/" + std::to_string(i))) continue;
           complete = false;
-          CreatePod(draft, gang, job, role, i, seats.node);
+          bool of_older_job =
+              unbound && pod->job_generation != job.meta.generation && !gang.bound.contains(pod->name);
+          if (of_older_job) {  // made before an edit, while the gang waited
+            DeletePod(draft, gang, *pod);
+          } else if (unbound) {
+            BindPod(draft, gang, *pod, seats.node);
+          } else {
+            CreatePod(draft, gang, job, role, i, status.attempt, status.way, seats.node);
+          }
         }
       }
     }
   }
   return complete;
+}
+
+std::string SeatOf(const api::GangStatus& status, const std::string& role, int32_t index) {
+  for (const api::NodeSeats& seats : status.placement) {
+    for (const api::RoleRange& range : seats.pods) {
+      if (AsciiLower(range.role) == role && range.first <= index && index <= range.last) return seats.node;
+    }
+  }
+  return "";
 }
 
 void CreateOtherServices(Draft& draft, GangState& gang, const jobs::Job& job) {

@@ -9,12 +9,14 @@ struct Members {
   // One per role; a role's pods by index, null where no pod of this attempt exists.
   std::vector<std::vector<cluster::PodPtr>> pods;
   std::vector<jobs::RoleCounts> counts;
-  int32_t wanted = 0, existing = 0, running = 0, succeeded = 0;
-  int32_t vanished = 0;                         // existed once in this attempt and are gone
-  const cluster::PodRecord* refused = nullptr;  // its kubelet refused to admit it
-  const cluster::PodRecord* broken = nullptr;   // waits with an error of image or configuration
-  int32_t failed = 0;                           // where the job goes on: ranks that it can do without
-  int32_t container_restarts = 0;               // in place, of the running ones
+  int32_t wanted = 0, running = 0, succeeded = 0;
+  int32_t existing = 0;                          // where pods are bound: with a node
+  int32_t vanished = 0;                          // existed once in this attempt and are gone
+  const cluster::PodRecord* refused = nullptr;   // its kubelet refused to admit it
+  const cluster::PodRecord* unplaced = nullptr;  // steered: the scheduler that should bind it finds no room
+  const cluster::PodRecord* broken = nullptr;    // waits with an error of image or configuration
+  int32_t failed = 0;                            // where the job goes on: ranks that it can do without
+  int32_t container_restarts = 0;                // in place, of the running ones
 };
 
 // The job with as many replicas as the recorded placement has: what is edited while a job runs acts from its
@@ -28,9 +30,17 @@ Members CountMembers(cluster::GangState& gang, const jobs::Job& job);
 // nothing. True when all exist.
 bool CreateLookedUpServices(Draft& draft, cluster::GangState& gang, const jobs::Job& job);
 
-// Creates what the recorded placement still lacks: first the services that ranks look up, then the pods,
-// already assigned to their nodes. True when everything exists.
+// Creates what the recorded placement still lacks: first the services that ranks look up, then the pods, by
+// the way that is on record with it; those that wait for their binding are bound. True when everything
+// exists.
 bool CreateMembers(Draft& draft, cluster::GangState& gang, const jobs::Job& job, const Members& members);
+
+// The node of one rank by the record, `role` as in the label; "" if it has none.
+std::string SeatOf(const api::GangStatus& status, const std::string& role, int32_t index);
+
+// The pod of one rank in an attempt. Without a node it waits for its binding.
+void CreatePod(Draft& draft, cluster::GangState& gang, const jobs::Job& job, size_t role, int32_t index,
+               int64_t attempt, api::Way way, const std::string& node);
 
 // The services that no rank looks up; made once the gang runs.
 void CreateOtherServices(Draft& draft, cluster::GangState& gang, const jobs::Job& job);

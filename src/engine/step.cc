@@ -6,6 +6,7 @@
 #include "engine/explain_waiting.h"
 #include "engine/limits.h"
 #include "engine/place_gangs.h"
+#include "engine/waiting_pods.h"
 
 namespace lockstep::engine {
 
@@ -93,6 +94,7 @@ StepResult Step(World& world, std::span<const Event> events, Now now) {
   PlaceGangs(draft);  // 5
   //                               6: reservations and backfill come with queue/
   ExplainWaiting(draft);  // 7
+  ShowWaitingPods(draft);
   cluster::Sweep(world);
   return EmitActions(draft);  // 8
 }

@@ -82,6 +82,12 @@ class HandDriven {
     std::string key =
         action.request.ns + "/" +
         (action.request.name.empty() ? json::GetString(body, "metadata.name") : action.request.name);
+    if (action.request.subresource == "binding") {
+      Answered(action, kube::OkStatus(201));
+      json::Doc bound = {{"spec", {{"nodeName", json::GetString(body, "target.name")}}},
+                         {"status", {{"conditions", nullptr}}}};
+      return Edit(kube::kPods, "pods/" + key, bound);
+    }
     json::Doc& object = objects_[std::string(action.request.resource->plural) + "/" + key];
     if (action.request.verb == kube::Verb::kCreate) object = body;
     if (action.request.verb == kube::Verb::kPatch) object.merge_patch(body);

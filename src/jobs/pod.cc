@@ -72,14 +72,52 @@ std::string PodName(const std::string& upstream_name, int64_t attempt) {
   return prefix + tail;
 }
 
-void StampPod(json::Doc& pod, int64_t attempt, const std::string& node) {
+void StampPod(json::Doc& pod, int64_t attempt) {
   json::Doc& metadata = ObjectAt(pod, "metadata");
   metadata["name"] = PodName(json::GetString(metadata, "name"), attempt);
   ObjectAt(metadata, "labels")[std::string(api::kAttemptLabel)] = std::to_string(attempt);
   json::Doc& spec = ObjectAt(pod, "spec");
   AppendAttempt(spec, "initContainers", attempt);
   AppendAttempt(spec, "containers", attempt);
-  if (!node.empty()) spec["nodeName"] = node;
+  json::Doc& annotations = ObjectAt(metadata, "annotations");
+  for (auto [key, value] :
+       {std::pair(api::kSafeToEvictAnnotation, "false"), std::pair(api::kDoNotDisruptAnnotation, "true")}) {
+    if (!annotations.contains(key)) annotations[std::string(key)] = value;
+  }
+}
+
+namespace {
+
+// Every term of the required node affinity gets the node's name: terms are alternatives. Source: the
+// DaemonSet controller's ReplaceDaemonSetPodNodeNameNodeAffinity.
+void RequireNode(json::Doc& spec, const std::string& node) {
+  json::Doc& required = ObjectAt(ObjectAt(ObjectAt(spec, "affinity"), "nodeAffinity"),
+                                 "requiredDuringSchedulingIgnoredDuringExecution");
+  json::Doc& terms = required["nodeSelectorTerms"];
+  if (!terms.is_array() || terms.empty()) terms = json::Doc::array({json::Doc::object()});
+  for (json::Doc& term : terms) {
+    json::Doc& fields = term["matchFields"];
+    if (!fields.is_array()) fields = json::Doc::array();
+    fields.push_back({{"key", "metadata.name"}, {"operator", "In"}, {"values", json::Doc::array({node})}});
+  }
+}
+
+}  // namespace
+
+void SendBy(json::Doc& pod, api::Way way, const std::string& node) {
+  json::Doc& spec = ObjectAt(pod, "spec");
+  if (way == api::Way::kAssign) {
+    if (!node.empty()) spec["nodeName"] = node;
+    return;
+  }
+  spec.erase("nodeName");
+  if (way == api::Way::kBind) {
+    spec["schedulerName"] = api::kSchedulerName;
+    return;
+  }
+  if (json::GetString(spec, "schedulerName") == api::kSchedulerName)
+    spec.erase("schedulerName");  // nobody would
+  if (!node.empty()) RequireNode(spec, node);
 }
 
 std::string ReplicaName(const Job& job, const Role& role, int32_t index) {

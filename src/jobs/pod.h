@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "api/gang.h"
 #include "jobs/job.h"
 #include "jobs/kind.h"
 #include "json/doc.h"
@@ -15,8 +16,12 @@ namespace lockstep::jobs {
 std::string PodName(const std::string& upstream_name, int64_t attempt);
 
 // Turns the pod of attempt 1 into the one to create: name, label lockstep.dev/attempt, LOCKSTEP_ATTEMPT last
-// in the environment of every container (init containers too), spec.nodeName when `node` is given.
-void StampPod(json::Doc& pod, int64_t attempt, const std::string& node);
+// in the environment of every container (init containers too), and the autoscalers' do-not-evict annotations
+// where the template does not have them.
+void StampPod(json::Doc& pod, int64_t attempt);
+// Makes the pod one that gets to `node` this way: spec.nodeName, our schedulerName, or a required affinity to
+// the node. Without a node: as it will be before it has a seat.
+void SendBy(json::Doc& pod, api::Way way, const std::string& node);
 
 // Whether StampPod made it: that can't be taken away from a pod, as labels can.
 bool IsStamped(const json::Doc& pod);

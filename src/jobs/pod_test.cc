@@ -63,7 +63,8 @@ json::Doc SmallPod() {
 
 TEST(StampPod, WritesTheAttemptWhereEveryoneSeesIt) {
   json::Doc pod = SmallPod();
-  StampPod(pod, 3, "gpu-7");
+  StampPod(pod, 3);
+  SendBy(pod, api::Way::kAssign, "gpu-7");
   EXPECT_EQ(pod["metadata"]["name"], "bert-worker-0-r3");
   EXPECT_EQ(pod["metadata"]["labels"][std::string(api::kAttemptLabel)], "3");
   EXPECT_EQ(pod["spec"]["nodeName"], "gpu-7");
@@ -76,14 +77,60 @@ TEST(StampPod, WritesTheAttemptWhereEveryoneSeesIt) {
 
 TEST(StampPod, WithoutASeatLeavesTheNodeOpen) {
   json::Doc pod = SmallPod();
-  StampPod(pod, 1, "");
+  StampPod(pod, 1);
+  SendBy(pod, api::Way::kAssign, "");
   EXPECT_EQ(pod["metadata"]["name"], "bert-worker-0");
   EXPECT_FALSE(pod["spec"].contains("nodeName"));
 }
 
+TEST(StampPod, AsksAutoscalersToLeaveItUnlessTheTemplateSaysOtherwise) {
+  json::Doc pod = {{"metadata", {{"annotations", {{"karpenter.sh/do-not-disrupt", "false"}}}}}};
+  StampPod(pod, 1);
+  EXPECT_EQ(pod["metadata"]["annotations"],
+            json::Doc({{"karpenter.sh/do-not-disrupt", "false"},
+                       {"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"}}));
+}
+
+TEST(SendBy, ABoundPodNamesOurSchedulerAndNoNode) {
+  json::Doc pod = {{"spec", {{"nodeName", "pinned"}, {"schedulerName", "theirs"}}}};
+  SendBy(pod, api::Way::kBind, "gpu-7");
+  EXPECT_EQ(pod["spec"], json::Doc({{"schedulerName", "lockstep"}}));
+}
+
+TEST(SendBy, ASteeredPodMayGoToItsSeatByEachOfItsOwnTerms) {
+  json::Doc term = {{"matchExpressions", json::Doc::array({{{"key", "zone"}, {"operator", "Exists"}}})}};
+  json::Doc pod;
+  pod["spec"]["schedulerName"] = "theirs";
+  json::Doc& required =
+      pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+  required["nodeSelectorTerms"] = json::Doc::array({term, json::Doc::object()});
+  SendBy(pod, api::Way::kSteer, "gpu-7");
+  json::Doc seat = json::Doc::array(
+      {{{"key", "metadata.name"}, {"operator", "In"}, {"values", json::Doc::array({"gpu-7"})}}});
+  json::Doc narrowed = term;
+  narrowed["matchFields"] = seat;
+  EXPECT_EQ(
+      json::Find(
+          pod, "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms")
+          ->dump(),
+      json::Doc::array({narrowed, {{"matchFields", seat}}}).dump());
+  EXPECT_EQ(json::GetString(pod, "spec.schedulerName"), "theirs");
+  Result<kube::PodNeed> need = kube::ParsePodNeed(pod);
+  ASSERT_TRUE(need.ok());
+  EXPECT_TRUE(need->nodes.Matches("gpu-7", {{"zone", "a"}}));
+  EXPECT_FALSE(need->nodes.Matches("gpu-8", {{"zone", "a"}}));
+}
+
+TEST(SendBy, NobodyIsLeftToBindAPodThatIsSteeredAndNamesUs) {
+  json::Doc pod = {{"spec", {{"schedulerName", "lockstep"}}}};
+  SendBy(pod, api::Way::kSteer, "");
+  EXPECT_EQ(pod["spec"], json::Doc::object());
+}
+
 TEST(StampPod, SurvivesAPodOfNothing) {
   json::Doc pod = json::Doc::object();
-  StampPod(pod, 2, "n");
+  StampPod(pod, 2);
+  SendBy(pod, api::Way::kAssign, "n");
   EXPECT_EQ(pod["metadata"]["name"], "-r2");
   EXPECT_EQ(pod["spec"]["nodeName"], "n");
 }

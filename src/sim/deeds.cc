@@ -215,6 +215,12 @@ Outcome Runner::Do(const ChangeOperators& deed) {
   return {};
 }
 
+Outcome Runner::Do(const AddScheduler& deed) {
+  schedulers_.push_back(std::make_unique<Scheduler>(ground_, deed.name, deed.refuses));
+  schedulers_.back()->Wake();
+  return {};
+}
+
 Outcome Runner::Do(const Delete& deed) {
   for (const std::string& name : deed.names) {
     const kube::Resource& resource = ResourceOf(deed.kind, name);

@@ -16,6 +16,7 @@ std::string Quote(const std::string& text) { return "\"" + text + "\""; }
 
 struct Pods {
   int live = 0, running = 0, total = 0, terminating = 0, succeeded = 0, failed = 0;
+  int unbound = 0, unschedulable = 0;
 };
 
 Pods CountPods(const Picture& picture, const std::string& job) {
@@ -24,6 +25,8 @@ Pods CountPods(const Picture& picture, const std::string& job) {
     ++pods.total;
     if (pod->live()) ++pods.live;
     if (pod->running()) ++pods.running;
+    if (pod->unbound()) ++pods.unbound;
+    if (pod->pod.unschedulable) ++pods.unschedulable;
     if (pod->deleting()) ++pods.terminating;
     if (pod->pod.phase == kube::PodPhase::kSucceeded) ++pods.succeeded;
     if (pod->pod.phase == kube::PodPhase::kFailed) ++pods.failed;
@@ -95,7 +98,8 @@ Wrong Queued(const Picture& picture, const SeenJob& job, const Expect& expect) {
   if (gang == nullptr) return "has no gang";
   if (gang->status.phase != GangPhase::kQueued && gang->status.phase != GangPhase::kChecking)
     return "is not queued";
-  if (CountPods(picture, job.meta.key()).live > 0) return "has live pods";
+  Pods pods = CountPods(picture, job.meta.key());
+  if (pods.live > pods.unbound) return "has live pods on nodes";
   if (!expect.because) return {};
   if (Wrong wrong = CheckBecause(expect, "gang's reason", gang->status.reason.message)) return wrong;
   const json::Doc* placed = job.condition("Placed");
@@ -170,11 +174,13 @@ Wrong PodCounts(const Picture& picture, const SeenJob& job, const Expect& expect
     if (Wrong wrong = WrongText("live pods", std::to_string(pods.live), expect.arguments[0])) return wrong;
   }
   for (const auto& [kind, wanted] : expect.options) {
-    int is = kind == "running"       ? pods.running
-             : kind == "total"       ? pods.total
-             : kind == "terminating" ? pods.terminating
-             : kind == "succeeded"   ? pods.succeeded
-                                     : pods.failed;
+    int is = kind == "running"         ? pods.running
+             : kind == "total"         ? pods.total
+             : kind == "terminating"   ? pods.terminating
+             : kind == "succeeded"     ? pods.succeeded
+             : kind == "unbound"       ? pods.unbound
+             : kind == "unschedulable" ? pods.unschedulable
+                                       : pods.failed;
     if (Wrong wrong = WrongText(kind + " pods", std::to_string(is), wanted)) return wrong;
   }
   return {};
@@ -333,7 +339,7 @@ constexpr Expectation kExpectations[] = {
 Outcome CheckOptions(const Expect& expect) {
   static const std::map<std::string, std::set<std::string>> known = {
       {"restarts", {"policy", "fault"}},
-      {"pods", {"running", "total", "terminating", "succeeded", "failed"}}};
+      {"pods", {"running", "total", "terminating", "succeeded", "failed", "unbound", "unschedulable"}}};
   auto allowed = known.find(expect.what);
   for (const auto& [key, value] : expect.options) {
     if (allowed == known.end() || !allowed->second.contains(key)) {

@@ -231,7 +231,7 @@ void Invariants::CheckParts(const SeenJob& job, const api::Gang* gang) {
   bool can_lose = json::GetBool(*job.object, "spec.enableDynamicWorker");
   for (const SeenPod* pod : picture_.PodsOf(job.meta.key())) {
     if (pod->owner_uid != job.meta.uid) continue;
-    if (pod->live()) ++live;
+    if (pod->live() && !pod->unbound()) ++live;
     if (pod->running()) ++running;
     if (pod->pod.phase == kube::PodPhase::kSucceeded) ++over;
     if (pod->pod.phase == kube::PodPhase::kFailed && can_lose) ++over;
@@ -330,6 +330,8 @@ void Invariants::CheckLeftovers() {
     }
     const api::Gang* gang = picture_.GangOf(*job);
     if (gang == nullptr || job->finished()) continue;
+    bool waits = pod.unbound() && pod.attempt == gang->status.attempt + 1 && Waits(gang->status.phase);
+    if (waits) continue;
     bool current = pod.attempt == gang->status.attempt && !Waits(gang->status.phase) &&
                    gang->status.phase != GangPhase::kRestarting;
     if (!current)
@@ -402,7 +404,8 @@ void Invariants::CheckQueue() {
       if (place.restarting) return;  // it keeps its turn while its old pods are still counted
       continue;
     }
-    bool old_pods = !picture_.PodsOf(job.meta.key()).empty();
+    bool old_pods = std::ranges::any_of(picture_.PodsOf(job.meta.key()),
+                                        [](const SeenPod* pod) { return !pod->unbound(); });
     if (!old_pods && MayStart(job, *gang)) {
       Wrong(3, job.meta.key() + std::to_string(gang->status.attempt),
             "the gang of " + job.meta.key() + " may start, would fit and is not placed (" + code + ")",

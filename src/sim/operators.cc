@@ -9,6 +9,7 @@ class Operators::Replica final : public shell::Observer {
     shell::OperatorOptions options;
     options.ns = all.ground_.operator_ns();
     options.identity = name_;
+    options.settings = all.settings_;
     if (all.elect_) {
       options.leader.emplace();
       options.leader->ns = all.ground_.ns();

@@ -19,7 +19,8 @@ class Operators {
     std::function<void(const std::string&)> on_log;
   };
 
-  Operators(Ground& ground, Callbacks callbacks) : ground_(ground), callbacks_(std::move(callbacks)) {}
+  Operators(Ground& ground, cluster::Settings settings, Callbacks callbacks)
+      : ground_(ground), settings_(settings), callbacks_(std::move(callbacks)) {}
 
   void Start();              // one more; with leader election once there were replicas
   void Replicas(int count);  // this many, with leader election
@@ -34,6 +35,7 @@ class Operators {
   size_t Leader() const;  // replicas_.size() if there is none
 
   Ground& ground_;
+  const cluster::Settings settings_;
   const Callbacks callbacks_;
   bool elect_ = false;
   int next_ = 1;

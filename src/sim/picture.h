@@ -31,6 +31,8 @@ struct SeenPod {
   bool deleting() const { return pod.meta.deleted_at.has_value(); }
   bool live() const { return !pod.terminal() && !deleting(); }
   bool running() const { return pod.phase == kube::PodPhase::kRunning && !deleting(); }
+  // Waits for a scheduler: it holds nothing and can't start.
+  bool unbound() const { return pod.node_name.empty() && live(); }
   // No process of it is left and none can come.
   bool ended() const { return pod.terminal() && kube::AllContainersEnded(pod); }
 };

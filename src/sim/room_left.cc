@@ -38,7 +38,7 @@ void AddEmptySeats(const Picture& picture, const SeenJob& job, const api::Gang& 
                    std::map<std::string, Taken>& taken) {
   std::set<std::pair<std::string, int32_t>> there;
   for (const SeenPod* pod : picture.PodsOf(job.meta.key())) {
-    if (pod->owner_uid == job.meta.uid && pod->attempt == gang.status.attempt)
+    if (pod->owner_uid == job.meta.uid && pod->attempt == gang.status.attempt && !pod->unbound())
       there.emplace(pod->role, pod->index);
   }
   const std::vector<RoleAsk>& asks = job.asks;

@@ -51,6 +51,14 @@ bool BringsReplicas(const Scenario& scenario) {
   });
 }
 
+cluster::Settings SettingsOf(const Scenario& scenario) {
+  cluster::Settings settings;
+  for (const Statement& statement : scenario.statements) {
+    if (const auto* configure = std::get_if<Configure>(&statement.deed)) settings.way = configure->way;
+  }
+  return settings;
+}
+
 }  // namespace
 
 Runner::Runner(Ground& ground, const Scenario& scenario, OnLog on_log)
@@ -59,7 +67,7 @@ Runner::Runner(Ground& ground, const Scenario& scenario, OnLog on_log)
       on_log_(std::move(on_log)),
       began_(ground.loop().now().mono),
       invariants_(ground.picture(), ground.loop(), PatienceOn(ground)),
-      operators_(ground,
+      operators_(ground, SettingsOf(scenario),
                  {[this](const cluster::World& world) {
                     ground_.Refresh();
                     invariants_.OnStep(world);
@@ -105,6 +113,7 @@ void Runner::Tick() {
 
 // Tells the life of jobs and gangs, each change once.
 void Runner::OnPicture(const Picture::Change& change) {
+  for (const auto& scheduler : schedulers_) scheduler->Wake();
   const Picture& picture = ground_.picture();
   std::string text, name = change.key;
   if (name.rfind(ground_.ns() + "/", 0) == 0) name.erase(0, ground_.ns().size() + 1);

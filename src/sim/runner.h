@@ -10,6 +10,7 @@
 #include "sim/invariants.h"
 #include "sim/operators.h"
 #include "sim/scenario.h"
+#include "sim/scheduler.h"
 
 namespace lockstep::sim {
 
@@ -71,6 +72,8 @@ class Runner {
   Outcome Do(const ForeignPod& deed);
   Outcome Do(const Expect&) { return {}; }  // Hold
   Outcome Do(const ChangeOperators& deed);
+  Outcome Do(const Configure&) { return {}; }  // known before the first operator starts
+  Outcome Do(const AddScheduler& deed);
   Outcome Do(const Delete& deed);
   Outcome Do(const ChangeNode& deed);
   Outcome Do(const ChangeJob& deed);
@@ -114,6 +117,7 @@ class Runner {
   std::deque<LogEntry> log_;
   Invariants invariants_;
   Operators operators_;
+  std::vector<std::unique_ptr<Scheduler>> schedulers_;
   Timer tick_;
   bool operators_wanted_ = true;                              // the first statement that needs one starts it
   std::map<std::string, std::string> last_told_;              // by object: what was logged of it

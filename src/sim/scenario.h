@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "api/gang.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "json/doc.h"
@@ -71,6 +72,17 @@ struct ChangeOperators {
 struct ShapeNetwork {
   std::optional<uint64_t> seed;
   std::optional<Duration> latency, jitter;
+};
+
+// `operator assign=bind`: the flags of all operators, from the start.
+struct Configure {
+  api::Way way = api::Way::kAssign;
+};
+
+// `scheduler default-scheduler refuses=node-0`: one that binds the pods that name it (scheduler.h).
+struct AddScheduler {
+  std::string name;
+  std::string refuses;  // a node that it never takes, for reasons of its own
 };
 
 // `delete job a`, `delete pod a-worker-3 [grace=0]`, `delete gang a`, `delete node node-3`, `delete service
@@ -158,9 +170,9 @@ struct Wait {
   Duration duration{};
 };
 
-using Deed =
-    std::variant<AddNodes, Submit, SubmitManifest, ForeignPod, Expect, ChangeOperators, Delete, ChangeNode,
-                 ChangeJob, Rank, Fault, ClearFaults, Compact, Kubelet, SetQuota, Inject, Wait, ShapeNetwork>;
+using Deed = std::variant<AddNodes, Submit, SubmitManifest, ForeignPod, Expect, ChangeOperators, Configure,
+                          AddScheduler, Delete, ChangeNode, ChangeJob, Rank, Fault, ClearFaults, Compact,
+                          Kubelet, SetQuota, Inject, Wait, ShapeNetwork>;
 
 struct Statement {
   enum class When {

@@ -144,6 +144,13 @@ Result<Deed> ParseOperators(const std::string& verb, Words& words) {
   return Error{verb + ": must be start operator, crash operator, crash leader or stop leader"};
 }
 
+Result<Deed> ParseConfigure(Words& words) {
+  std::string text = words.TakeOption("assign").value_or("");
+  std::optional<api::Way> way = api::ParseWay(text);
+  if (!way || *way == api::Way::kSteer) return Error{"operator: must say assign=assign or assign=bind"};
+  return Deed(Configure{*way});
+}
+
 Result<Deed> ParseDelete(Words& words) {
   Delete deed;
   deed.kind = words.Take();
@@ -361,6 +368,12 @@ Result<Deed> ParseDeed(const std::string& verb, Words& words, NodeCounts& nodes_
   if (verb == "expect") return ParseExpect(words);
   if (verb == "operators" || verb == "start" || verb == "crash" || verb == "stop")
     return ParseOperators(verb, words);
+  if (verb == "operator") return ParseConfigure(words);
+  if (verb == "scheduler") {
+    if (words.empty()) return Error{"scheduler: its name is missing"};
+    std::string refuses = words.TakeOption("refuses").value_or("");
+    return Deed(AddScheduler{words.Take(), std::move(refuses)});
+  }
   if (verb == "delete") return ParseDelete(words);
   if (verb == "cordon" || verb == "uncordon" || verb == "taint" || verb == "untaint" || verb == "label" ||
       verb == "set") {
@@ -378,7 +391,8 @@ Result<Deed> ParseDeed(const std::string& verb, Words& words, NodeCounts& nodes_
   if (verb == "wait") return ParseWait(words);
   return Error{
       "unknown statement \"" + verb +
-      "\"; known are cluster, add, submit, pod, expect, operators, start, crash, stop, delete, cordon, "
+      "\"; known are cluster, add, submit, pod, expect, operator, scheduler, operators, start, crash, stop, "
+      "delete, cordon, "
       "uncordon, taint, untaint, label, set, suspend, resume, scale, hand, rank, fault, compact, kubelet, "
       "network, quota, inject, wait, "
       "virtual-only"};

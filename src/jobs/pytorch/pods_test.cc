@@ -105,7 +105,7 @@ TEST(LongNames, AreShortenedTheSameWayEverywhere) {
   std::string wait = worker["spec"]["initContainers"][0]["command"][2];
   EXPECT_NE(wait.find("nslookup " + service + ";"), std::string::npos) << wait;
   json::Doc master = PyTorch().PodFor(job, 0, 0);
-  StampPod(master, 1, "");
+  StampPod(master, 1);
   EXPECT_EQ(master["metadata"]["name"], service) << "pod and service share upstream's name";
   EXPECT_EQ(master["metadata"]["labels"]["training.kubeflow.org/job-name"], std::string(63, 'j'));
 }

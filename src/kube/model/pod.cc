@@ -125,11 +125,15 @@ void RequireOs(const Doc& spec, NodeConstraint& nodes) {
   nodes.all.push_back({"kubernetes.io/os", SelectorOp::kNotIn, {other}});
 }
 
-// What nothing here can meet; see PodNeed::unmet. Rules between pods add to it.
-std::vector<std::string> ParseUnmet(const Doc& spec) {
-  const Doc* claims = json::Find(spec, "resourceClaims");
-  if (claims == nullptr || !claims->is_array() || claims->empty()) return {};
-  return {"spec.resourceClaims"};
+// See PodNeed::finisher.
+std::string ParseFinisher(Reader& read, const Doc& spec) {
+  if (!read.Objects(spec, "spec", "resourceClaims").empty()) return "spec.resourceClaims";
+  size_t index = 0;
+  for (const Doc* volume : read.Objects(spec, "spec", "volumes")) {
+    std::string path = Join("spec.volumes", index++);
+    if (json::Find(*volume, "ephemeral.volumeClaimTemplate") != nullptr) return path + ".ephemeral";
+  }
+  return "";
 }
 
 void TakeVolumes(const Doc& spec, const std::string& ns, PodNeed& need) {
@@ -197,6 +201,13 @@ void ParseStatus(const Doc& status, const Doc& spec, Pod& pod) {
   pod.message = json::GetString(status, "message");
   pod.disruption = DisruptionOf(status);
   pod.nominated_node = json::GetString(status, "nominatedNodeName");
+  const Doc* conditions = json::Key(&status, "conditions");
+  for (const Doc& condition : conditions != nullptr && conditions->is_array() ? *conditions : Doc::array()) {
+    bool refused = json::GetString(condition, "type") == "PodScheduled" &&
+                   json::GetString(condition, "status") == "False" &&
+                   json::GetString(condition, "reason") == "Unschedulable";
+    if (refused) pod.unschedulable = json::GetString(condition, "message");
+  }
   Result<WallTime> started = ParseTime(json::GetString(status, "startTime"));
   if (started) pod.started_at = *started;
   for (bool init : {true, false}) {
@@ -241,8 +252,8 @@ Result<PodNeed> ParsePodNeed(const Doc& pod) {
     RequireOs(*spec, need.nodes);
     need.tolerations = read.Take(ParseTolerations(json::Key(spec, "tolerations")), "spec.");
     need.host_ports = ParseHostPorts(read, *spec);
-    need.unmet = ParseUnmet(*spec);
     if (spec->contains("volumes")) TakeVolumes(*spec, ParseMeta(pod).ns, need);
+    need.finisher = ParseFinisher(read, *spec);
     if (spec->contains("affinity") || spec->contains("topologySpreadConstraints")) {
       Meta meta = ParseMeta(pod);
       need.preferred = read.Take(ParsePreferredNodes(*spec), "spec.");

@@ -47,6 +47,9 @@ struct PodNeed {
   PodRules rules;
   std::vector<PreferredNodes> preferred;  // preferred node affinity
   std::vector<std::string> claims;        // "ns/name" of its PersistentVolumeClaims; sorted, unique
+  // The path of what only a scheduler of Kubernetes can finish on a node (claims of devices, a volume that is
+  // made for the pod): such a pod is steered. Or "".
+  std::string finisher;
   // Paths of rules of placement that nothing here can meet: pods with one are refused, by its name.
   std::vector<std::string> unmet;
 
@@ -66,7 +69,10 @@ struct Pod {
   bool host_network = false;
 
   PodPhase phase = PodPhase::kPending;
-  std::string reason, message;             // of status
+  std::string reason, message;  // of status
+  // A scheduler has said that no node has room (condition PodScheduled=False, reason Unschedulable), and how
+  // it said so.
+  std::optional<std::string> unschedulable;
   std::vector<ContainerState> containers;  // empty until a kubelet reports
   std::optional<WallTime> started_at;      // status.startTime
   // Why it was told to go through no fault of its own: the reason of its condition DisruptionTarget while

@@ -132,8 +132,6 @@ PodVolumes ParsePodVolumes(const Doc& spec, const std::string& ns) {
     std::string path = Join("spec.volumes", i);
     std::string claim = json::GetString(volume, "persistentVolumeClaim.claimName");
     if (!claim.empty()) found.claims.push_back(ns + "/" + claim);
-    const Doc* ephemeral = json::Key(&volume, "ephemeral");
-    if (ephemeral != nullptr && ephemeral->is_object()) found.unmet.push_back(Join(path, "ephemeral"));
     for (const char* disk : kInlineDisks) {
       const Doc* named = json::Key(&volume, disk);
       if (named != nullptr && named->is_object()) found.unmet.push_back(Join(path, disk));

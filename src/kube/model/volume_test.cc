@@ -75,7 +75,7 @@ volumes:
 )"),
                                        "ns");
   EXPECT_THAT(volumes.claims, ElementsAre("ns/data"));
-  EXPECT_THAT(volumes.unmet, ElementsAre("spec.volumes[2].ephemeral", "spec.volumes[3].iscsi"));
+  EXPECT_THAT(volumes.unmet, ElementsAre("spec.volumes[3].iscsi"));
   EXPECT_THAT(ParsePodVolumes(Yaml("{volumes: {}}"), "ns").claims, IsEmpty());
 }
 
