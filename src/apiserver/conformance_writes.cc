@@ -295,6 +295,55 @@ void BindsWhatWaits(Session& s) {
   s.Expect(s.Send(tell).status.code == 409, "a late word that it waits is a conflict");
 }
 
+Doc RequiredTerm(const std::string& field, const std::string& value) {
+  return {
+      {"matchFields", Doc::array({{{"key", field}, {"operator", "In"}, {"values", Doc::array({value})}}})}};
+}
+
+// A gated pod is not bound; its nodes may be narrowed, and its gates only taken off.
+void GatesOnlyGo(Session& s) {
+  Doc gates = Doc::array({{{"name", "example.com/a"}}, {{"name", "example.com/b"}}});
+  Doc pod = s.Pod(s.Name());
+  pod["spec"]["schedulingGates"] = gates;
+  pod["spec"]["nodeName"] = "conformance-node";
+  s.ExpectStatus(s.Create(kPods, pod).status, 422, "Invalid",
+                 "Pod \"" + s.Name() +
+                     "\" is invalid: spec.nodeName: Forbidden: cannot be set until all schedulingGates");
+  pod["spec"].erase("nodeName");
+  Doc stored = Read(s.Create(kPods, pod));
+  s.ExpectText(json::GetString(stored, "status.conditions.0.reason"), "SchedulingGated",
+               "the condition of a new pod");
+
+  Request bind = s.Make(Verb::kCreate, kPods, s.Name());
+  bind.subresource = "binding";
+  bind.body = json::Dump(Doc{{"apiVersion", "v1"},
+                             {"kind", "Binding"},
+                             {"metadata", {{"name", s.Name()}}},
+                             {"target", {{"kind", "Node"}, {"name", "conformance-node"}}}});
+  s.ExpectStatus(s.Send(bind).status, 409, "Conflict",
+                 "Operation cannot be fulfilled on pods/binding \"" + s.Name() + "\": pod " + s.Name() +
+                     " has non-empty .spec.schedulingGates");
+
+  auto require = [&](const Doc& terms) {
+    Doc required = {{"requiredDuringSchedulingIgnoredDuringExecution", {{"nodeSelectorTerms", terms}}}};
+    return s.Patch(kPods, s.Name(), {{"spec", {{"affinity", {{"nodeAffinity", required}}}}}}).status;
+  };
+  s.Expect(require(Doc::array({RequiredTerm("metadata.name", "conformance-node")})).ok(),
+           "nodes are narrowed");
+  s.Expect(require(Doc::array({RequiredTerm("metadata.name", "another")})).code == 422,
+           "and never turned elsewhere");
+
+  gates.push_back({{"name", "example.com/c"}});
+  s.ExpectStatus(
+      s.Patch(kPods, s.Name(), {{"spec", {{"schedulingGates", gates}}}}).status, 422, "Invalid",
+      "Pod \"" + s.Name() + "\" is invalid: spec.schedulingGates: Forbidden: only deletion is allowed");
+  s.Expect(s.Patch(kPods, s.Name(), {{"spec", {{"schedulingGates", Doc::array()}}}}).status.ok(),
+           "gates are lifted");
+  s.Expect(require(Doc::array({RequiredTerm("metadata.name", "another")})).code == 422,
+           "nodes are fixed then");
+  s.Expect(s.Send(bind).status.code == 201, "and the pod is bound");
+}
+
 void LeaseByPut(Session& s) {
   Doc lease = {{"apiVersion", "coordination.k8s.io/v1"},
                {"kind", "Lease"},
@@ -325,6 +374,7 @@ constexpr ConformanceCase kCases[] = {
     {"pod-spec", PodSpecIsFixed},
     {"binding", BindsOnce},
     {"binding-what-waits", BindsWhatWaits},
+    {"gates", GatesOnlyGo},
     {"lease", LeaseByPut},
 };
 

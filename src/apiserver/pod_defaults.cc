@@ -166,6 +166,15 @@ void AddDefaultTolerations(Doc& pod) {
   }
 }
 
-void ResetPodStatus(Doc& pod) { pod["status"] = {{"phase", "Pending"}, {"qosClass", QosClass(pod["spec"])}}; }
+void ResetPodStatus(Doc& pod) {
+  pod["status"] = {{"phase", "Pending"}, {"qosClass", QosClass(pod["spec"])}};
+  const Doc* gates = json::Find(pod, "spec.schedulingGates");
+  if (gates == nullptr || gates->empty()) return;
+  pod["status"]["conditions"] =
+      Doc::array({{{"type", "PodScheduled"},
+                   {"status", "False"},
+                   {"reason", "SchedulingGated"},
+                   {"message", "Scheduling is blocked due to non-empty scheduling gates"}}});
+}
 
 }  // namespace lockstep::apiserver

@@ -138,9 +138,50 @@ std::optional<std::string> CheckAmountShapes(const Doc& container) {
   return std::nullopt;
 }
 
+// Every entry of `before` is there still.
+bool OnlyAdds(const Doc& before, const Doc& after) {
+  return std::ranges::all_of(
+      before, [&](const Doc& entry) { return std::ranges::find(after, entry) != after.end(); });
+}
+
+// While a pod is gated its required node affinity may be narrowed: a first one may come, terms may get more
+// requirements. Source: validateNodeAffinityMutation.
+bool NarrowsNodes(const Doc& before, const Doc& after) {
+  constexpr std::string_view kTerms =
+      "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+  const Doc* old_terms = json::Find(before, kTerms);
+  const Doc* terms = json::Find(after, kTerms);
+  if (old_terms == nullptr || old_terms->empty()) return true;
+  if (terms == nullptr || terms->size() != old_terms->size()) return false;
+  for (size_t i = 0; i < terms->size(); ++i) {
+    for (const char* list : {"matchExpressions", "matchFields"}) {
+      if (!OnlyAdds(List((*old_terms)[i], list), List((*terms)[i], list))) return false;
+    }
+  }
+  return true;
+}
+
+// Gates can only be taken off; and while there was one, the pod's nodes may be narrowed.
+void CheckGates(const Doc& before, const Doc& spec, Causes& causes) {
+  for (const Doc& gate : List(spec, "schedulingGates")) {
+    if (OnlyAdds(Doc::array({gate}), List(before, "schedulingGates"))) continue;
+    causes.push_back(NotAllowed(
+        "spec.schedulingGates",
+        "only deletion is allowed, but found new scheduling gate '" + json::GetString(gate, "name") + "'"));
+  }
+  if (!List(before, "schedulingGates").empty() && !NarrowsNodes(before, spec))
+    causes.push_back(
+        NotAllowed("spec.affinity.nodeAffinity", "only additions are allowed (no mutations or deletions)"));
+}
+
 // What of a pod may change, taken out of it, so that the rest can be compared.
-Doc Fixed(const Doc& pod) {
+Doc Fixed(const Doc& pod, bool gated) {
   Doc spec = pod.at("spec");
+  spec.erase("schedulingGates");
+  if (auto affinity = spec.find("affinity"); gated && affinity != spec.end() && affinity->is_object()) {
+    affinity->erase("nodeAffinity");
+    if (affinity->empty()) spec.erase("affinity");
+  }
   spec.erase("activeDeadlineSeconds");
   spec.erase("tolerations");
   for (const char* list : {"initContainers", "containers"}) {
@@ -186,6 +227,9 @@ Causes CheckPod(const Doc& pod) {
   }
   std::string node = json::GetString(spec, "nodeName");
   if (!node.empty()) AddFaults(CheckDns1123Subdomain(node), "spec.nodeName", node, causes);
+  if (!node.empty() && !List(spec, "schedulingGates").empty())
+    causes.push_back(
+        NotAllowed("spec.nodeName", "cannot be set until all schedulingGates have been cleared"));
   if (const Doc* deadline = json::Key(&spec, "activeDeadlineSeconds")) {
     if (!deadline->is_number_integer() || deadline->get<int64_t>() < 1) {
       causes.push_back(InvalidValue("spec.activeDeadlineSeconds", json::Dump(*deadline),
@@ -213,7 +257,9 @@ Causes CheckPodUpdate(const Doc& pod, const Doc& old) {
       break;
     }
   }
-  if (Fixed(pod) != Fixed(old)) causes.push_back(NotAllowed("spec", kUpdateRule));
+  CheckGates(before, spec, causes);
+  bool gated = !List(before, "schedulingGates").empty();
+  if (Fixed(pod, gated) != Fixed(old, gated)) causes.push_back(NotAllowed("spec", kUpdateRule));
   return causes;
 }
 

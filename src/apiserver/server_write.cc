@@ -230,6 +230,9 @@ Response Server::Bind(const Call& call) {
     why = "pod " + object->name + " is being deleted, cannot be assigned to a host";
   } else if (std::string bound = json::GetString(pod, "spec.nodeName"); !bound.empty()) {
     why = "pod " + object->name + " is already assigned to node " + Quoted(bound);
+  } else if (const Doc* gates = json::Find(pod, "spec.schedulingGates");
+             gates != nullptr && !gates->empty()) {
+    why = "pod " + object->name + " has non-empty .spec.schedulingGates";
   }
   if (!why.empty()) {
     Status status = Conflict(call.resource, object->name, why);
