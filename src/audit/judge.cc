@@ -16,11 +16,12 @@ std::string Rank(const PodRecord& pod) {
 }
 
 // Two successful creates of one rank in one attempt. Without an attempt label nothing says that a second
-// create is not a new attempt.
+// create is not a new attempt. A pod that never had a node could start nothing: it may be made anew.
 void FindDoubledCreates(const Record& record, std::vector<Violation>& violations) {
   std::map<std::tuple<std::string, std::string, std::string, std::string>, Pods> ranks;
   for (const PodRecord& pod : record.pods()) {
-    if (pod.job.empty() || pod.attempt.empty() || pod.index.empty() || !pod.create_sent) continue;
+    if (pod.job.empty() || pod.attempt.empty() || pod.index.empty() || !pod.create_sent || pod.node.empty())
+      continue;
     ranks[{pod.job, pod.attempt, pod.role, pod.index}].push_back(&pod);
   }
   for (const auto& [rank, pods] : ranks) {

@@ -46,6 +46,14 @@ TEST(Judge, TwoGangsOneAfterTheOtherOnTheSameNodesAreInOrder) {
   EXPECT_EQ(report.never_whole, 0);
 }
 
+TEST(Judge, APodThatNeverHadANodeMayBeMadeAnew) {
+  TestPod first = Worker("a", 0, ""), second = first;
+  second.uid = "another";
+  TestLog log;
+  log.Node(0, "n0", 1).Create(100, first).Delete(200, first, 0).Create(300, second).Bind(400, second, "n0");
+  EXPECT_THAT(Rules(log.Judged()), ElementsAre());
+}
+
 TEST(Judge, ASecondCreateOfARankInOneAttemptIsAViolationEvenWhenTheFirstIsGone) {
   TestPod first = Worker("a", 0, "n0"), second = first;
   second.uid = "another";
