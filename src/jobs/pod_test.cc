@@ -187,7 +187,7 @@ TEST(AppendEnv, StandsBehindWhatIsThere) {
 TEST(StampPod, LeavesItsMarkWhateverBecomesOfLabels) {
   json::Doc pod = {{"spec", {{"containers", json::Doc::array({{{"name", "c"}}})}}}};
   EXPECT_FALSE(IsStamped(pod));
-  StampPod(pod, 1, "node-0");
+  StampPod(pod, 1);
   pod.erase("metadata");
   EXPECT_TRUE(IsStamped(pod));
   EXPECT_FALSE(IsStamped(json::Doc(7)));

@@ -341,6 +341,7 @@ std::string Storyteller::Tell() {
   std::string story = "# Chaos of seed " + std::to_string(seed_) + ".\nvirtual-only random\n";
   story +=
       "network seed=" + std::to_string(seed_) + " jitter=" + Seconds(Between(0, 1) * Between(1, 30)) + "\n";
+  if (Chance(25)) story += "operator assign=bind\n";
   if (elect_) story += "operators 2\n";
   for (const auto& [at, text] : told_) story += "at " + Seconds(at) + " " + text + "\n";
   Expect(story);

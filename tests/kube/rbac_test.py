@@ -85,6 +85,19 @@ def check_flow_control(cluster, kubeconfig):
     assert line_of("get", "--raw", pods) not in lines
 
 
+def bind(cluster, kubeconfig):
+    """Pods that wait for their binding, and are bound."""
+    operator = cluster.operator("--assign=bind", kubeconfig=kubeconfig)
+    cluster.submit(pytorchjob("holder", 4, annotations={"hollow.lockstep.dev/run-time": "forever"}))
+    wait_until("holder runs", lambda: is_true(cluster.job("holder"), "Running"))
+    cluster.submit(pytorchjob("waits", 4))
+    wait_until("its pods wait and say so", lambda: len(pods := cluster.pods("waits")) == 4 and all(
+        "Unschedulable" in [c.get("reason") for c in pod["status"].get("conditions", [])] for pod in pods))
+    cluster.api.delete(f"{JOBS}/namespaces/default/pytorchjobs/holder")
+    wait_until("it succeeds", lambda: is_true(cluster.job("waits"), "Succeeded"))
+    return operator
+
+
 def take_over(cluster, kubeconfig, operators, end):
     """Ends the leader; returns the seconds until another holds the lease."""
     leader = holder(cluster)
@@ -158,6 +171,9 @@ def main():
     print(f"another leader {after_kill:.2f} s after kill -9, {after_term:.2f} s after SIGTERM", flush=True)
     assert after_kill < 15
     assert after_term < after_kill, "a lease that is given back is taken sooner than one that runs out"
+    for operator in operators:
+        operator.stop()
+    everybody.append(bind(cluster, kubeconfig))
     check_rights(cluster, [p.text() for p in everybody])
     audit_with_its_role(cluster)
     cluster.audit()

@@ -1,8 +1,8 @@
 // Plays scenario files and says which failed: `play_scenarios [--kube] [--scale N] [--seeds N]
-// [--crash-everywhere] [--log] FILE...`.
-// Without --kube in virtual time; --crash-everywhere plays a file once for each write of the operator, with a
-// crash right after it. With --kube on the API server of $KUBECONFIG, those marked virtual-only left out; a
-// story whose moments were too short for a busy machine is told once more, slower.
+// [--crash-everywhere] [--bind] [--log] FILE...`. --bind: pods are bound instead of assigned, whatever the
+// file says. Without --kube in virtual time; --crash-everywhere plays a file once for each write of the
+// operator, with a crash right after it. With --kube on the API server of $KUBECONFIG, those marked
+// virtual-only left out; a story whose moments were too short for a busy machine is told once more, slower.
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -21,6 +21,7 @@ struct Options {
   bool kube = false;
   bool log = false;
   bool crash_everywhere = false;
+  bool bind = false;
   double scale = 20;
   uint64_t seeds = 1;
   std::vector<std::string> files;
@@ -117,6 +118,9 @@ bool PlayFile(const std::string& file, const Options& options) {
     std::printf("FAILED %s\n", scenario.error().message.c_str());
     return false;
   }
+  if (options.bind)
+    scenario->statements.insert(scenario->statements.begin(),
+                                {.text = "operator assign=bind", .deed = Configure{api::Way::kBind}});
   if (options.kube && scenario->virtual_only) {
     std::printf("left out %s: %s\n", scenario->name.c_str(), scenario->virtual_only->c_str());
     return true;
@@ -144,6 +148,8 @@ int Main(int argc, char** argv) {
       options.kube = true;
     } else if (word == "--crash-everywhere") {
       options.crash_everywhere = true;
+    } else if (word == "--bind") {
+      options.bind = true;
     } else if (word == "--log") {
       options.log = true;
     } else if (word == "--scale" && i + 1 < argc) {
