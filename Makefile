@@ -41,7 +41,8 @@ unit: build  ## run the tests that need no control plane, but for chaos
 	$(CTEST) --test-dir build -j $(JOBS) -LE 'kube|chaos'
 
 chaos: build  ## start CHAOS_STARTS (a million) gangs in random worlds, from CHAOS_SEED (today) on; at night
-	tests/scenarios/chaos_side_by_side build/play_chaos $(JOBS) $(CHAOS_STARTS) $(CHAOS_SEED)
+	mkdir -p build/chaos
+	cd build/chaos && ../../tests/scenarios/chaos_side_by_side ../play_chaos $(JOBS) $(CHAOS_STARTS) $(CHAOS_SEED)000000
 
 demo: build kube  ## see whole gangs start together on a real API server, and what happens without
 	@tools/demo.sh

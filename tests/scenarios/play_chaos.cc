@@ -10,7 +10,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,6 +26,8 @@
 
 namespace lockstep::sim {
 namespace {
+
+constexpr double kTellEvery = 60;  // seconds
 
 struct Options {
   uint64_t seed = 1;
@@ -115,11 +119,11 @@ struct Sums {
 
 // A crash at the first of each pair that is new.
 void PlayForks(uint64_t seed, const std::string& story, const std::vector<Runner::Asked>& asked, Pairs& pairs,
-               const Options& options, Sums& sums) {
+               const Options& options, const std::function<bool()>& more, Sums& sums) {
   for (size_t i = 0; i < asked.size(); ++i) {
     Pair& pair = pairs[asked[i]];
     ++pair.seen;
-    if (std::exchange(pair.forked, true)) continue;
+    if (!more() || std::exchange(pair.forked, true)) continue;
     for (bool lost : {false, true}) {
       Fork fork{static_cast<int64_t>(i) + 1, lost};
       Played played = PlayText(story, "chaos-" + std::to_string(seed), fork);
@@ -147,7 +151,16 @@ int Play(const Options& options) {
   };
   Sums sums;
   uint64_t seed = options.seed;
-  for (; sums.worlds < options.worlds && sums.starts < options.starts && elapsed() < options.within; ++seed) {
+  double told = 0;
+  auto more = [&] { return sums.starts < options.starts && elapsed() < options.within; };
+  for (; sums.worlds < options.worlds && more(); ++seed) {
+    if (elapsed() > told + kTellEvery) {
+      told = elapsed();
+      std::printf("before seed %llu: %lld gang starts in %.0f s, %d failed\n",
+                  static_cast<unsigned long long>(seed), static_cast<long long>(sums.starts), told,
+                  sums.failed);
+      std::fflush(stdout);
+    }
     std::string story = TellChaos(seed);
     Played played = PlayText(story, "chaos-" + std::to_string(seed));
     ++sums.worlds;
@@ -155,19 +168,19 @@ int Play(const Options& options) {
     if (played.error) {
       TellFailure(seed, story, {}, *played.error, options);
     } else {
-      PlayForks(seed, story, played.asked, pairs, options, sums);
+      PlayForks(seed, story, played.asked, pairs, options, more, sums);
     }
   }
   PrintPairs(pairs);
-  double took = elapsed();
+  double cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   std::printf(
-      "seeds %llu to %llu: %lld worlds and %lld forks, %lld gang starts, %lld writes in %.1f s, %.2f ms per "
-      "gang "
-      "start, %d failed\n",
+      "seeds %llu to %llu: %lld worlds and %lld forks, %lld gang starts, %lld writes in %.1f s, %.2f ms of "
+      "CPU per "
+      "gang start, %d failed\n",
       static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(seed - 1),
       static_cast<long long>(sums.worlds), static_cast<long long>(sums.forks),
-      static_cast<long long>(sums.starts), static_cast<long long>(sums.writes), took,
-      sums.starts == 0 ? 0.0 : took * 1e3 / static_cast<double>(sums.starts), sums.failed);
+      static_cast<long long>(sums.starts), static_cast<long long>(sums.writes), elapsed(),
+      sums.starts == 0 ? 0.0 : cpu * 1e3 / static_cast<double>(sums.starts), sums.failed);
   return sums.failed == 0 && sums.worlds > 0 ? 0 : 1;
 }
 
