@@ -13,7 +13,8 @@ DEPLOY = ROOT / "deploy"
 # on the kube tier, which runs the operator with exactly these.
 CLUSTER_RIGHTS = {
     ("", "nodes"): {"get", "list", "watch"},
-    ("", "pods"): {"get", "list", "watch", "create", "delete"},
+    ("", "pods"): {"get", "list", "watch", "create", "delete", "patch"},
+    ("scheduling.x-k8s.io", "podgroups"): {"get", "list", "watch"},
     ("", "persistentvolumeclaims"): {"list", "watch"},
     ("", "persistentvolumes"): {"list", "watch"},
     ("storage.k8s.io", "storageclasses"): {"list", "watch"},

@@ -11,6 +11,15 @@ inline constexpr std::string_view kAttemptEnv = "LOCKSTEP_ATTEMPT";
 inline constexpr std::string_view kGenerationAnnotation = "lockstep.dev/job-generation";
 // spec.schedulerName of the pods that we bind.
 inline constexpr std::string_view kSchedulerName = "lockstep";
+// Pods that no job of ours made: the gang they start with, how many it has, and the gate that holds them
+// until then. A gated pod is steered to a node; which role of its gang it was before is kept with that.
+inline constexpr std::string_view kGangLabel = "lockstep.dev/gang";
+inline constexpr std::string_view kGangSizeLabel = "lockstep.dev/gang-size";
+inline constexpr std::string_view kGangGate = "lockstep.dev/gang";
+inline constexpr std::string_view kSeatAnnotation = "lockstep.dev/seat";
+inline constexpr std::string_view kRoleAnnotation = "lockstep.dev/seat-role";
+// Source: sigs.k8s.io/scheduler-plugins apis/scheduling/v1alpha1.
+inline constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
 // With these a pod asks the cluster-autoscaler and Karpenter to leave its node alone.
 inline constexpr std::string_view kSafeToEvictAnnotation = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 inline constexpr std::string_view kDoNotDisruptAnnotation = "karpenter.sh/do-not-disrupt";

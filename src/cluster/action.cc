@@ -20,6 +20,8 @@ std::string_view KindText(ActionKind kind) {
       return "read_pod";
     case ActionKind::kBindPod:
       return "bind_pod";
+    case ActionKind::kPatchPod:
+      return "patch_pod";
     case ActionKind::kTellPodWaits:
       return "tell_pod_waits";
     case ActionKind::kDeletePod:

@@ -16,6 +16,7 @@ enum class ActionKind {
   kCreatePod,
   kReadPod,  // a fresh read, before a new attempt, of one whose create had no answer
   kBindPod,
+  kPatchPod,      // a pod of somebody else's: steered, or its gate lifted
   kTellPodWaits,  // a condition of its status, for autoscalers
   kDeletePod,
   kDeleteService,

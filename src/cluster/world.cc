@@ -3,10 +3,10 @@
 #include <charconv>
 
 #include "api/labels.h"
-#include "base/ascii.h"
 #include "base/hash.h"
 #include "cluster/observed_volumes.h"
 #include "jobs/pod.h"
+#include "jobs/pod_set.h"
 #include "jobs/status.h"
 #include "kube/api/resource.h"
 
@@ -123,6 +123,9 @@ PodPtr MakeRecord(World& world, const kube::Pod& pod, const json::Doc& object) {
   SetMembership(pod, object, *record);
   bool somewhere = !record->node.empty() || !record->nominated.empty();
   if (record->holds && somewhere) record->who = IdentityOf(world, pod, *record);
+  if (record->gang.empty()) record->group = ReadGroupMark(pod, object);
+  if (record->group != nullptr)
+    record->gang = GangKey(jobs::PodSets(), record->ns, GroupName(pod.meta, *record->group));
   return record;
 }
 
@@ -131,7 +134,7 @@ PodPtr MakeRecord(World& world, const kube::Pod& pod, const json::Doc& object) {
 // is being cleared away for it.
 void CountForeign(World& world, const PodRecord& pod, bool present) {
   const std::string& node = pod.node.empty() ? pod.nominated : pod.node;
-  if (!pod.gang.empty() || node.empty() || !pod.holds) return;
+  if ((!pod.gang.empty() && pod.group == nullptr) || node.empty() || !pod.holds) return;
   Tenure tenure = pod.permanent && !pod.node.empty() ? Tenure::kDaemon : Tenure::kPod;
   if (present) {
     world.Occupy(node, pod.pod_class, tenure, pod.who, pod.deleting);
@@ -162,9 +165,11 @@ void DropPod(World& world, const std::string& key) {
 
 GangState& GangOfPod(World& world, const PodRecord& pod) {
   std::string kind = pod.gang.substr(0, pod.gang.find('/'));
+  std::string name = pod.gang.substr(pod.gang.rfind('/') + 1);
+  if (pod.group != nullptr) return world.GangAt(jobs::PodSets(), pod.ns, name);
   auto framework = std::ranges::find_if(jobs::AllFrameworks(),
                                         [&](const auto* f) { return f->resource().plural == kind; });
-  return world.GangAt(**framework, pod.ns, pod.gang.substr(pod.gang.rfind('/') + 1));
+  return world.GangAt(**framework, pod.ns, name);
 }
 
 void TakeInPod(World& world, const Observed& observed) {
@@ -176,7 +181,10 @@ void TakeInPod(World& world, const Observed& observed) {
   if (observed.gone) {
     if (known == nullptr || (*known)->uid != meta.uid) return;
     // Its name is free again: a wait for the deletion is over.
-    if (GangState* gang = world.gangs.Edit((*known)->gang)) gang->retry_at.erase("pods/" + key);
+    if (GangState* gang = world.gangs.Edit((*known)->gang)) {
+      gang->retry_at.erase("pods/" + key);
+      gang->bound.erase(meta.name);
+    }
     return DropPod(world, key);
   }
   Result<kube::Pod> pod = kube::ParsePod(*observed.object);
@@ -278,7 +286,9 @@ void TakeInGang(World& world, const Observed& observed) {
   }
   Result<api::Gang> parsed = api::ParseGang(*observed.object);
   if (!parsed.ok()) return;
-  const jobs::Framework* framework = FrameworkByKind(parsed->spec.job.kind);
+  const std::string& kind = parsed->spec.job.kind;
+  bool of_pods = kind == jobs::PodSets().resource().kind;
+  const jobs::Framework* framework = of_pods ? &jobs::PodSets() : FrameworkByKind(kind);
   if (framework == nullptr) return;
   GangState& state = world.GangAt(*framework, parsed->meta.ns, parsed->spec.job.name);
   uint64_t version = ParseVersion(parsed->meta.resource_version);
@@ -286,6 +296,18 @@ void TakeInGang(World& world, const Observed& observed) {
   state.gang = std::make_shared<const api::Gang>(std::move(*parsed));
   world.counted_by.Put(object, state.key);
   world.Touch(state.key);
+}
+
+void TakeInPodGroup(World& world, const Observed& observed) {
+  kube::Meta meta = kube::ParseMeta(*observed.object);
+  if (observed.gone) {
+    world.pod_groups.erase(meta.key());
+  } else {
+    world.pod_groups[meta.key()] = json::GetInt(*observed.object, "spec.minMember");
+  }
+  for (const auto& [key, gang] : world.gangs) {
+    if (gang.framework == &jobs::PodSets() && gang.ns == meta.ns) world.Touch(key);
+  }
 }
 
 void TakeInJob(World& world, const jobs::Framework& framework, const Observed& observed) {
@@ -385,85 +407,12 @@ void TakeIn(World& world, const Observed& observed) {
   if (resource == &kube::kPods) return TakeInPod(world, observed);
   if (resource == &kube::kServices) return TakeInService(world, observed);
   if (resource == &kube::kGangs) return TakeInGang(world, observed);
+  if (resource == &kube::kPodGroups) return TakeInPodGroup(world, observed);
   if (resource == &kube::kNodes) return TakeInNode(world, observed);
   if (resource == &kube::kDaemonSets) return TakeInDaemonSet(world, observed);
   if (resource == &kube::kResourceQuotas) return TakeInQuota(world, observed);
   if (TakeInVolumes(world, observed) || TakeInAdmission(world, observed)) return;
   if (const jobs::Framework* framework = jobs::FrameworkOf(*resource)) TakeInJob(world, *framework, observed);
-}
-
-namespace {
-
-// `missing`: by role, how many seats have no pod yet.
-void RefreshPromised(World& world, GangState& gang, const std::vector<int64_t>& missing) {
-  std::vector<QuotaAsk> now;
-  for (size_t role = 0; role < missing.size(); ++role) {
-    if (missing[role] > 0 && gang.roles[role].charge != nullptr)
-      now.push_back({gang.roles[role].charge, missing[role]});
-  }
-  if (gang.has_seats()) {
-    int64_t services = gang.job->job()->pods() - static_cast<int64_t>(gang.services.size());
-    if (services > 0) now.push_back({ServiceCharge(), services});
-  }
-  if (now == gang.promised) return;
-  for (const QuotaAsk& ask : gang.promised) world.quotas.Discharge(gang.ns, ask.charge, ask.count);
-  for (const QuotaAsk& ask : now) world.quotas.Charge(gang.ns, ask.charge, ask.count);
-  gang.promised = std::move(now);
-}
-
-// Seats that a start gives back are others' when that is on record: should the write be lost, they are still
-// promised.
-bool SeatsOnRecord(const GangState& gang) {
-  if (!gang.assumed || gang.gang == nullptr || gang.job == nullptr || gang.has_seats()) return false;
-  if (gang.job->job() == nullptr || gang.gang->spec.job.uid != gang.job->meta.uid) return false;
-  api::GangPhase phase = gang.gang->status.phase;
-  return phase == api::GangPhase::kPlacing || phase == api::GangPhase::kStarting;
-}
-
-}  // namespace
-
-void RefreshHeld(World& world, GangState& gang) {
-  std::vector<Hold> now;
-  std::vector<int64_t> missing(gang.roles.size(), 0);
-  std::set<std::pair<std::string, int32_t>> made;  // (role label, index) with a pod of this attempt
-  std::set<std::pair<std::string, int32_t>>
-      seated;  // ... that has its node: any other leaves the seat to be counted
-  const api::GangStatus& status = SeatsOnRecord(gang) ? gang.gang->status : gang.status();
-  for (const auto& [name, pod] : gang.pods) {
-    bool unbound = pod->node.empty() && pod->phase == kube::PodPhase::kPending;
-    if (pod->attempt == status.attempt) made.insert({pod->role, pod->index});
-    if (pod->attempt == status.attempt && !unbound) seated.insert({pod->role, pod->index});
-    if (pod->holds && !pod->node.empty()) now.push_back({pod->node, pod->pod_class, pod->who, pod->deleting});
-  }
-  if ((gang.has_seats() || SeatsOnRecord(gang)) && !gang.roles.empty()) {
-    const jobs::Job& job = *gang.job->job();
-    for (const api::NodeSeats& seats : status.placement) {
-      for (const api::RoleRange& range : seats.pods) {
-        for (size_t role = 0; role < job.roles.size(); ++role) {
-          if (job.roles[role].type != range.role) continue;
-          std::string label = AsciiLower(range.role);
-          for (int32_t i = range.first; i <= range.last; ++i) {
-            bool done = gang.succeeded.contains(label + "/" + std::to_string(i));
-            if (done || seated.contains({label, i})) continue;
-            now.push_back({seats.node, gang.roles[role].pod_class, gang.roles[role].who, false});
-            if (!made.contains({label, i})) ++missing[role];
-          }
-        }
-      }
-    }
-  }
-  RefreshPromised(world, gang, missing);
-  std::sort(now.begin(), now.end());
-  if (now == gang.held) return;
-  for (const Hold& hold : gang.held)
-    world.Release(hold.node, hold.pod_class, Tenure::kPod, hold.who, hold.leaving);
-  for (const Hold& hold : now) world.Occupy(hold.node, hold.pod_class, Tenure::kPod, hold.who, hold.leaving);
-  gang.held = std::move(now);
-  if (gang.held.empty()) {
-    world.holding.erase(gang.key);
-  } else {
-    world.holding.insert(gang.key);
-  }
 }
 
 void RefreshQueue(World& world, GangState& gang) {

@@ -12,6 +12,7 @@
 #include "cluster/action.h"
 #include "cluster/admission.h"
 #include "cluster/daemons.h"
+#include "cluster/group_mark.h"
 #include "cluster/nodes.h"
 #include "cluster/quotas.h"
 #include "cluster/shared_map.h"
@@ -50,6 +51,7 @@ struct PodRecord {
   int32_t index = -1;
   int64_t attempt = 0;
   int64_t job_generation = 0;  // of the job it was made of; 0 where the pod does not say
+  GroupMarkPtr group;          // of a gang without a job of ours; else null
 };
 using PodPtr = std::shared_ptr<const PodRecord>;
 
@@ -118,7 +120,8 @@ struct GangState {
   const jobs::Framework* framework = nullptr;
   std::string ns, job_name;
 
-  // Observed.
+  // Observed. Of a gang without a job of ours, `job` is derived from its pods and null while they can't
+  // start.
   std::shared_ptr<const JobRecord> job;         // null: never seen or deleted
   std::shared_ptr<const api::Gang> gang;        // null: not created yet or deleted
   std::map<std::string, PodPtr> pods;           // by name; all attempts
@@ -134,6 +137,8 @@ struct GangState {
   std::vector<RoleState> roles;
   // Derived: it has waited beyond the age limit and goes before all that have not.
   bool aged = false;
+  // Derived, of a gang without a job of ours that runs: seats of pods it has lost are kept for those to come.
+  bool keeps_seats = false;
   // Derived: what this gang's seats and pods hold, as told to Nodes.
   std::vector<Hold> held;
   // Derived: what it has seats for and has still to create, as told to Quotas.
@@ -204,7 +209,8 @@ struct World {
   // Kinds of jobs that this API server does not have (no CRD, perhaps for now): of their gangs nothing is
   // known, so nothing is started, judged or removed.
   std::set<const jobs::Framework*> missing_kinds;
-  SharedMap<std::string, GangState> gangs;  // by GangState::key
+  std::map<std::string, int64_t> pod_groups;  // "ns/name" to minMember, of scheduler-plugins' PodGroups
+  SharedMap<std::string, GangState> gangs;    // by GangState::key
   Quotas quotas;
   AdmissionVersions admission;
   SharedSet<std::string> holding;  // the gangs with something in `held`

@@ -3,6 +3,9 @@
 #include "base/ascii.h"
 #include "engine/adopt.h"
 #include "engine/counters.h"
+#include "engine/give_back.h"
+#include "engine/group.h"
+#include "engine/groups.h"
 #include "engine/job_status.h"
 #include "engine/leftovers.h"
 #include "engine/limits.h"
@@ -68,53 +71,6 @@ void TellRecordError(Draft& draft, GangState& gang) {
   none.reason = {"RecordRefused", gang.record_error};
   draft.Record(gang, "Warning", none.reason.code, none.reason.message);
   WriteJobStatus(draft, gang, jobs::JobFacts{&none, {}, jobs::Verdict::kGoesOn, 0, ""});
-}
-
-// Gives all seats back and queues the gang again after a back-off. Its pods become stale with this write and
-// are deleted; the attempt number stays used.
-void Undo(Draft& draft, GangState& gang, api::GangReason reason) {
-  GangStatus next = gang.status();
-  next.phase = GangPhase::kQueued;
-  next.placement.clear();
-  ++next.start_failures;
-  next.not_before = draft.now.wall + Backoff(kFirstAttemptBackoff, kLongestAttemptBackoff,
-                                             next.start_failures, gang.job->meta.uid);
-  next.reason = std::move(reason);
-  draft.Record(gang, "Warning", next.reason.code, next.reason.message);
-  draft.WriteGang(gang, std::move(next));
-}
-
-// The same through no fault of the job's: nothing is counted and no time is lost.
-void PlaceAgain(Draft& draft, GangState& gang, GangStatus next, api::GangReason reason) {
-  next.phase = GangPhase::kQueued;
-  next.placement.clear();
-  next.reason = std::move(reason);
-  draft.Record(gang, "Warning", next.reason.code, next.reason.message);
-  draft.WriteGang(gang, std::move(next));
-}
-
-// A kubelet refused a pod that was assigned to it: not the job's fault, so nothing is counted. The node is
-// barred for this gang for a growing time and the gang is placed again at once.
-void BarAndUndo(Draft& draft, GangState& gang, const std::string& node, const std::string& why,
-                api::GangReason reason) {
-  GangStatus next = gang.status();
-  api::BarredNode* barred = nullptr;
-  for (api::BarredNode& b : next.barred) {
-    if (b.node == node) barred = &b;
-  }
-  if (barred == nullptr) barred = &next.barred.emplace_back(api::BarredNode{node, {}, 0, ""});
-  ++barred->times;
-  barred->until = draft.now.wall + Backoff(kFirstBar, kLongestBar, barred->times, gang.job->meta.uid);
-  barred->reason = why;
-  PlaceAgain(draft, gang, std::move(next), std::move(reason));
-}
-
-// The first node of the placement that is no more.
-const std::string* GoneNode(const Draft& draft, const GangState& gang) {
-  for (const api::NodeSeats& seats : gang.status().placement) {
-    if (!draft.world.nodes.Find(seats.node)) return &seats.node;
-  }
-  return nullptr;
 }
 
 // `why` names the role.
@@ -353,14 +309,6 @@ void AdvanceSeated(Draft& draft, GangState& gang) {
   AdvanceStart(draft, gang, job, members);
 }
 
-// A suspended gang does not grow older, and a resumed one begins to wait.
-void Age(Draft& draft, GangState& gang) {
-  bool suspended = gang.job->job()->run_policy.suspend;
-  WallTime due = *gang.waiting_since() + draft.world.settings.age_limit;
-  gang.aged = !suspended && draft.now.wall >= due;
-  if (!suspended && !gang.aged) draft.WakeAt(due, gang);
-}
-
 bool Resume(Draft& draft, GangState& gang) {
   if (gang.status().reason.code != "Suspended" || gang.job->job()->run_policy.suspend) return false;
   GangStatus next = gang.status();
@@ -373,28 +321,10 @@ void AdvanceWaiting(Draft& draft, GangState& gang) {
   const jobs::Job& job = *gang.job->job();
   if (gang.assumed || Resume(draft, gang)) return;
   if (gang.status().attempt == 0 && AdoptPods(draft, gang)) return;
-  Age(draft, gang);
+  Wait(draft, gang);
   RemoveStalePods(draft, gang);
   ReadDoubtfulPods(draft, gang);
-  if (gang.status().not_before && *gang.status().not_before > draft.now.wall)
-    draft.WakeAt(*gang.status().not_before, gang);
-  for (const api::BarredNode& barred : gang.status().barred) {
-    if (barred.until > draft.now.wall) draft.WakeAt(barred.until, gang);
-  }
-  std::vector<api::GangRole> wanted = RolesOf(job);
-  if (wanted != gang.gang->spec.roles) {
-    kube::Request request;
-    request.verb = kube::Verb::kPatch;
-    request.resource = &kube::kGangs;
-    request.ns = gang.ns;
-    request.name = gang.gang->meta.name;
-    api::GangSpec spec = gang.gang->spec;
-    spec.roles = wanted;
-    request.body =
-        json::Dump(json::Doc{{"metadata", {{"resourceVersion", gang.gang->meta.resource_version}}},
-                             {"spec", {{"roles", api::NewGangDoc(gang.ns, spec)["spec"]["roles"]}}}});
-    draft.Emit(cluster::ActionKind::kWriteGang, gang, GangObjectKey(gang), std::move(request));
-  }
+  WriteRoles(draft, gang, RolesOf(job));
 }
 
 // The Gang of a finished job follows it.
@@ -468,6 +398,7 @@ void AdvanceJob(Draft& draft, GangState& gang, const jobs::Job& job) {
 }  // namespace
 
 void AdvanceGang(Draft& draft, GangState& gang) {
+  if (IsGroup(gang)) return AdvanceGroup(draft, gang);
   if (draft.world.missing_kinds.contains(gang.framework)) return;
   if (gang.unread) {
     draft.ReadGang(gang);

@@ -188,11 +188,16 @@ void AfterBinding(Draft& draft, GangState& gang, const Action& action, const Act
 }
 
 void AfterPodTold(Draft& draft, GangState& gang, const Action& action, const ActionDone& done) {
+  bool steers = action.kind == ActionKind::kPatchPod;
   if (done.status.ok()) {
     Observe(draft.world, kube::kPods, done.object);
     gang.failures.erase(action.touches);
+    if (steers) gang.last_progress = draft.now.mono;
     return;
   }
+  bool overtaken = done.status.not_found() || done.status.conflict();
+  if (steers && !overtaken) gang.create_error = done.status.message;
+  if (steers && !overtaken && Final(done.status)) gang.create_refused = "PodsRefused";
   RetryLater(draft, gang, action.touches, done.status.retry_after);
 }
 
@@ -282,6 +287,7 @@ void TakeInAnswer(Draft& draft, const ActionDone& done) {
     case ActionKind::kBindPod:
       return AfterBinding(draft, gang, action, done);
     case ActionKind::kTellPodWaits:
+    case ActionKind::kPatchPod:
       return AfterPodTold(draft, gang, action, done);
     case ActionKind::kDeletePod:
       return AfterPodDelete(draft, gang, action, done);

@@ -1,6 +1,7 @@
 #include "engine/draft.h"
 
 #include "base/hash.h"
+#include "engine/group.h"
 #include "engine/limits.h"
 
 namespace lockstep::engine {
@@ -74,24 +75,47 @@ bool Draft::ReadGang(GangState& gang) {
   return Emit(ActionKind::kReadGang, gang, GangObjectKey(gang), std::move(request));
 }
 
+namespace {
+
+struct Regarding {
+  std::string api_version, kind, name, uid, version;
+};
+
+// The job; of pods that no job of ours made, their controller, or the first of them.
+std::optional<Regarding> RegardingOf(const GangState& gang) {
+  if (!IsGroup(gang)) {
+    if (gang.job == nullptr) return {};
+    const kube::Resource& resource = gang.framework->resource();
+    const kube::Meta& job = gang.job->meta;
+    return Regarding{resource.ApiVersion(), std::string(resource.kind), job.name, job.uid,
+                     job.resource_version};
+  }
+  if (gang.pods.empty()) return {};
+  const cluster::PodRecord& pod = *gang.pods.begin()->second;
+  const kube::OwnerRef& owner = pod.group->owner;
+  if (!owner.kind.empty()) return Regarding{owner.api_version, owner.kind, owner.name, owner.uid, ""};
+  return Regarding{"v1", "Pod", pod.name, pod.uid, ""};
+}
+
+}  // namespace
+
 void Draft::Record(GangState& gang, std::string_view type, std::string_view reason,
                    const std::string& message) {
-  if (gang.job == nullptr || gang.event_reason == reason) return;
-  const kube::Resource& resource = gang.framework->resource();
-  const kube::Meta& job = gang.job->meta;
-  std::string name = job.name.substr(0, 200) + "." + std::to_string(now.wall.time_since_epoch().count());
+  std::optional<Regarding> about = RegardingOf(gang);
+  if (!about || gang.event_reason == reason) return;
+  std::string name = about->name.substr(0, 200) + "." + std::to_string(now.wall.time_since_epoch().count());
   std::string time = FormatTime(now.wall);
   json::Doc event = {
       {"apiVersion", "v1"},
       {"kind", "Event"},
-      {"metadata", {{"name", name}, {"namespace", job.ns}}},
+      {"metadata", {{"name", name}, {"namespace", gang.ns}}},
       {"involvedObject",
-       {{"apiVersion", resource.ApiVersion()},
-        {"kind", resource.kind},
-        {"namespace", job.ns},
-        {"name", job.name},
-        {"uid", job.uid},
-        {"resourceVersion", job.resource_version}}},
+       {{"apiVersion", about->api_version},
+        {"kind", about->kind},
+        {"namespace", gang.ns},
+        {"name", about->name},
+        {"uid", about->uid},
+        {"resourceVersion", about->version}}},
       {"type", type},
       {"reason", reason},
       {"message", message.substr(0, 1000)},
@@ -105,9 +129,9 @@ void Draft::Record(GangState& gang, std::string_view type, std::string_view reas
   kube::Request request;
   request.verb = kube::Verb::kCreate;
   request.resource = &kube::kEvents;
-  request.ns = job.ns;
+  request.ns = gang.ns;
   request.body = json::Dump(event);
-  if (Emit(ActionKind::kRecordEvent, gang, "events/" + job.ns + "/" + name, std::move(request))) {
+  if (Emit(ActionKind::kRecordEvent, gang, "events/" + gang.ns + "/" + name, std::move(request))) {
     gang.event_reason = reason;
   }
 }

@@ -1,5 +1,6 @@
 #include "engine/explain_waiting.h"
 
+#include "engine/group.h"
 #include "engine/job_status.h"
 #include "engine/limits.h"
 #include "engine/place_gangs.h"
@@ -114,7 +115,7 @@ void Explain(Draft& draft, GangState& gang, const api::GangReason& reason) {
     draft.world.WakeAt(*gang.reason_written + kReasonInterval, gang.key);
   }
   // The job hears of it when the Gang has it on record.
-  if (gang.assumed || gang.status().reason.code.empty()) return;
+  if (gang.assumed || gang.status().reason.code.empty() || IsGroup(gang)) return;
   std::pair versions(gang.job->resource_version, gang.gang_version());
   if (gang.told == versions) return;  // the job's status is costly to work out, and nothing has changed
   jobs::JobFacts facts{&gang.status(), {}, jobs::Verdict::kGoesOn, 0, ""};

@@ -19,6 +19,8 @@ void DeleteService(Draft& draft, GangState& gang, const std::string& name) {
   draft.Emit(ActionKind::kDeleteService, gang, "services/" + gang.ns + "/" + name, std::move(request));
 }
 
+}  // namespace
+
 void DeleteGang(Draft& draft, GangState& gang) {
   kube::Request request;
   request.verb = kube::Verb::kDelete;
@@ -28,8 +30,6 @@ void DeleteGang(Draft& draft, GangState& gang) {
   request.precondition_uid = gang.gang->meta.uid;
   draft.Emit(ActionKind::kDeleteGang, gang, GangObjectKey(gang), std::move(request));
 }
-
-}  // namespace
 
 void DeletePod(Draft& draft, GangState& gang, const PodRecord& pod) {
   if (pod.deleting) return;

@@ -7,6 +7,9 @@ namespace lockstep::engine {
 // Deletes one pod, by UID, with the grace its own spec asks for; nothing if it is being deleted already.
 void DeletePod(Draft& draft, cluster::GangState& gang, const cluster::PodRecord& pod);
 
+// Deletes the gang's record, by UID.
+void DeleteGang(Draft& draft, cluster::GangState& gang);
+
 // The job is another controller's now: its pods are left to that one, our record goes.
 void LetGo(Draft& draft, cluster::GangState& gang);
 

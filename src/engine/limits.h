@@ -22,6 +22,9 @@ inline constexpr Duration kFirstBar = seconds(10);
 inline constexpr Duration kLongestBar = minutes(10);
 // A scheduler that is to bind a steered pod may say for this long that it can't.
 inline constexpr Duration kSteerPatience = seconds(30);
+// A gang that no job of ours made keeps the seats of pods it has lost this long for those that replace them;
+// the Job controller makes a failed pod anew after 10 s.
+inline constexpr Duration kSeatsKept = minutes(1);
 // Back-off between tries of one write.
 inline constexpr Duration kFirstRetry = milliseconds(100);
 inline constexpr Duration kLongestRetry = seconds(5);

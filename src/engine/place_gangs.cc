@@ -1,6 +1,8 @@
 #include "engine/place_gangs.h"
 
 #include "engine/claims.h"
+#include "engine/group.h"
+#include "engine/groups.h"
 #include "engine/limits.h"
 #include "engine/roles.h"
 #include "engine/waiting_pods.h"
@@ -17,6 +19,7 @@ namespace {
 
 // Or may be left: not all creates have been answered.
 bool OldPodsLeft(const World& world, const GangState& gang) {
+  if (IsGroup(gang)) return false;
   if (!gang.doubtful.empty()) return true;
   return std::any_of(gang.pods.begin(), gang.pods.end(), [&](const auto& entry) {
     const cluster::PodRecord& pod = *entry.second;
@@ -38,16 +41,25 @@ std::vector<api::NodeSeats> Record(const World& world, const GangState& gang,
   return record;
 }
 
+int64_t SeatsIn(const std::vector<api::NodeSeats>& placement) {
+  int64_t seats = 0;
+  for (const api::NodeSeats& on_node : placement) {
+    for (const api::RoleRange& range : on_node.pods) seats += range.last - range.first + 1;
+  }
+  return seats;
+}
+
 void WritePlacement(Draft& draft, GangState& gang, const gang::Placement& placement) {
   api::GangStatus next = gang.status();
   next.phase = api::GangPhase::kPlacing;
   ++next.attempt;
   next.placement = Record(draft.world, gang, placement);
+  if (IsGroup(gang)) next.placement = OfWholeGroup(gang, std::move(next.placement));
   next.way = WayOf(draft.world, gang);
   next.needs = TotalNeed(gang);
   next.priority = gang.priority();
   next.phase_since = draft.now.wall;
-  next.reason = {"Placing", "all " + std::to_string(gang.job->job()->pods()) + " pods have seats on " +
+  next.reason = {"Placing", "all " + std::to_string(SeatsIn(next.placement)) + " pods have seats on " +
                                 std::to_string(next.placement.size()) +
                                 (next.placement.size() == 1 ? " node" : " nodes")};
   std::string message = next.reason.message + ", attempt " + std::to_string(next.attempt);

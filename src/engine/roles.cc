@@ -5,6 +5,7 @@
 #include "base/ascii.h"
 #include "base/hash.h"
 #include "engine/claims.h"
+#include "engine/group.h"
 #include "engine/limits.h"
 #include "jobs/pod.h"
 
@@ -169,6 +170,20 @@ void DeriveRoles(Draft& draft, GangState& gang) {
   }
 }
 
+RoleState RoleOfPods(World& world, const GangState& gang, kube::PodNeed need, kube::Labels labels,
+                     int32_t priority) {
+  RoleState role;
+  role.need = std::move(need);
+  RefusePerPodRules(role.need);
+  SetClaimRules(world.nodes.volumes(), role.need);
+  Claim(world, gang, role.need);
+  SetClasses(world.nodes, role);
+  role.priority = priority;
+  role.who = world.nodes.residents().Shared(IdentityOf(gang, role.need, std::move(labels)));
+  role.checked = true;
+  return role;
+}
+
 bool RolesChecked(const GangState& gang) {
   return !gang.roles.empty() &&
          std::all_of(gang.roles.begin(), gang.roles.end(), [](const RoleState& r) { return r.checked; });
@@ -211,6 +226,7 @@ int64_t WaitingPods(const GangState& gang, const std::string& role) {
 
 std::vector<cluster::QuotaAsk> AsksOf(const GangState& gang) {
   std::vector<cluster::QuotaAsk> asks;
+  if (IsGroup(gang)) return asks;  // its pods are charged for already
   const jobs::Job& job = *gang.job->job();
   for (size_t role = 0; role < gang.roles.size(); ++role) {
     // Pods that wait for their binding are charged for already.
@@ -235,6 +251,7 @@ bool CheckFailure(const cluster::World& world, const GangState& gang) {
 }
 
 api::Way WayOf(const cluster::World& world, const GangState& gang) {
+  if (IsGroup(gang)) return WayOfGroup(gang);
   auto finished_elsewhere = [&](const RoleState& role) {
     auto waits = [&](const std::string& claim) {
       return world.nodes.volumes().StateOf(claim) == cluster::ClaimState::kWaitsForConsumer;

@@ -9,6 +9,10 @@ namespace lockstep::engine {
 // from admission (DESIGN: Checking). Asks for the dry runs that are missing or too old while the gang waits.
 void DeriveRoles(Draft& draft, cluster::GangState& gang);
 
+// A role of pods that exist, so admission has seen them.
+cluster::RoleState RoleOfPods(cluster::World& world, const cluster::GangState& gang, kube::PodNeed need,
+                              kube::Labels labels, int32_t priority);
+
 // Every role's need is known as admission leaves it.
 bool RolesChecked(const cluster::GangState& gang);
 // The refusal of one role's template that is in force, or null.

@@ -14,10 +14,7 @@ using cluster::GangState;
 using cluster::PodPtr;
 using cluster::PodRecord;
 
-namespace {
-
-// Reasons with which a kubelet refuses a pod that was assigned to it: it never started, and says nothing of
-// the program. Source: pkg/kubelet/lifecycle/predicate.go; "OutOf" is followed by the resource.
+// Source: pkg/kubelet/lifecycle/predicate.go; "OutOf" is followed by the resource.
 bool RefusedByKubelet(const PodRecord& pod) {
   static const std::set<std::string, std::less<>> reasons = {"NodeAffinity",
                                                              "NodeName",
@@ -34,6 +31,8 @@ bool RefusedByKubelet(const PodRecord& pod) {
   if (pod.phase != kube::PodPhase::kFailed || pod.started) return false;
   return pod.reason.rfind("OutOf", 0) == 0 || reasons.contains(pod.reason);
 }
+
+namespace {
 
 bool WaitsWithError(const PodRecord& pod) {
   static const std::set<std::string, std::less<>> reasons = {
@@ -108,6 +107,8 @@ std::string FreeName(const Draft& draft, const GangState& gang, const std::strin
   return jobs::PodName(upstream + "-r1", 1);
 }
 
+}  // namespace
+
 void BindPod(Draft& draft, GangState& gang, const PodRecord& pod, const std::string& node) {
   if (pod.deleting || gang.bound.contains(pod.name)) return;
   kube::Request request;
@@ -123,8 +124,6 @@ void BindPod(Draft& draft, GangState& gang, const PodRecord& pod, const std::str
                            {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}});
   draft.Emit(ActionKind::kBindPod, gang, "bindings/" + pod.ns + "/" + pod.name, std::move(request));
 }
-
-}  // namespace
 
 void CreatePod(Draft& draft, GangState& gang, const jobs::Job& job, size_t role, int32_t index,
                int64_t attempt, api::Way way, const std::string& node) {

@@ -35,12 +35,18 @@ bool CreateLookedUpServices(Draft& draft, cluster::GangState& gang, const jobs::
 // exists.
 bool CreateMembers(Draft& draft, cluster::GangState& gang, const jobs::Job& job, const Members& members);
 
+// A kubelet has refused a pod that was assigned to it: it never started, and says nothing of the program.
+bool RefusedByKubelet(const cluster::PodRecord& pod);
+
 // The node of one rank by the record, `role` as in the label; "" if it has none.
 std::string SeatOf(const api::GangStatus& status, const std::string& role, int32_t index);
 
 // The pod of one rank in an attempt. Without a node it waits for its binding.
 void CreatePod(Draft& draft, cluster::GangState& gang, const jobs::Job& job, size_t role, int32_t index,
                int64_t attempt, api::Way way, const std::string& node);
+
+// Binds a pod to its seat, once.
+void BindPod(Draft& draft, cluster::GangState& gang, const cluster::PodRecord& pod, const std::string& node);
 
 // The services that no rank looks up; made once the gang runs.
 void CreateOtherServices(Draft& draft, cluster::GangState& gang, const jobs::Job& job);

@@ -1,6 +1,7 @@
 #include "engine/waiting_pods.h"
 
 #include "base/ascii.h"
+#include "engine/group.h"
 #include "engine/place_gangs.h"
 #include "engine/roles.h"
 #include "engine/seats.h"
@@ -45,6 +46,13 @@ void ShowPodsOf(Draft& draft, GangState& gang) {
   const World& world = draft.world;
   if (gang.gang == nullptr || gang.assumed || WayOf(world, gang) != api::Way::kBind) return;
   if (HeldBack(world, gang, draft.now)) return;
+  if (IsGroup(gang)) {
+    for (const auto& [name, pod] : gang.pods) {
+      bool waits = pod->group->ours_to_bind && !pod->group->gated && pod->node.empty() && !pod->deleting;
+      if (waits) TellPodWaits(draft, gang, *pod);
+    }
+    return;
+  }
   const jobs::Job& job = *gang.job->job();
   int64_t attempt = gang.status().attempt + 1;
   std::set<std::pair<std::string, int32_t>> there;

@@ -85,6 +85,7 @@ void Operator::MakeReflectors() {
     add(*resource, {});
   add(kube::kServices, {options_.ns, std::string(api::kOperatorNameLabel), ""});
   add(kube::kGangs, {options_.ns, "", ""});
+  add(kube::kPodGroups, {options_.ns, "", ""});  // where scheduler-plugins' CRD is
   add(kube::kResourceQuotas, {options_.ns, "", ""});
   for (const jobs::Framework* framework : jobs::AllFrameworks())
     add(framework->resource(), {options_.ns, "", ""});
@@ -94,7 +95,9 @@ void Operator::MakeReflectors() {
 // admission goes by is good to know and not needed.
 bool Operator::Excused(const Reflector& reflector) const {
   if (IsAdmission(reflector.resource())) return !reflector.last_error().ok();
-  return reflector.missing() && jobs::FrameworkOf(reflector.resource()) != nullptr;
+  bool may_be_missing =
+      jobs::FrameworkOf(reflector.resource()) != nullptr || &reflector.resource() == &kube::kPodGroups;
+  return reflector.missing() && may_be_missing;
 }
 
 void Operator::SeeMissingKinds() {

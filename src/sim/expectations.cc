@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "jobs/pod_set.h"
 #include "sim/words.h"
 
 namespace lockstep::sim {
@@ -308,6 +309,25 @@ Wrong Pod(const Picture& picture, const std::string& ns, const Expect& expect) {
   return {};
 }
 
+// The gang of pods that no job made: its phase, and what it says.
+Wrong Group(const Picture& picture, const std::string& ns, const Expect& expect) {
+  for (const std::string& name : expect.names) {
+    auto found = picture.gangs.find(ns + "/" + api::GangName(jobs::PodSets().resource().kind, name));
+    if (found == picture.gangs.end()) {
+      if (expect.arguments[0] == "absent") continue;
+      return "there is no gang of pods " + name;
+    }
+    const api::GangStatus& status = found->second.status;
+    std::string is = std::string(api::PhaseText(status.phase)) + " " + status.reason.code;
+    std::string wanted =
+        expect.arguments[0] + " " + (expect.arguments.size() > 1 ? expect.arguments[1] : status.reason.code);
+    Wrong wrong = WrongText("phase and reason", is, wanted);
+    if (!wrong) wrong = CheckBecause(expect, "gang's reason", status.reason.message);
+    if (wrong) return name + " " + *wrong + " (" + Quote(status.reason.message) + ")";
+  }
+  return {};
+}
+
 constexpr Expectation kExpectations[] = {
     {"running", true, 0, 0, EachJob<Running>},
     {"queued", true, 0, 0, EachJob<Queued>},
@@ -331,6 +351,7 @@ constexpr Expectation kExpectations[] = {
     {"order", true, 0, 0, Order},
     {"empty", true, 0, 0, Empty},
     {"pod", true, 1, 1, Pod},
+    {"group", true, 1, 2, Group},
     {"over", false, 0, 0, Over},
     {"settled", false, 0, 0, nullptr},
     {"quiet", false, 1, 1, nullptr},

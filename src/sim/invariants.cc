@@ -289,6 +289,7 @@ const std::map<std::string, Taken>& Invariants::ExpectedNow() {
   if (expected_of_ == picture_.seats_version) return expected_;
   expected_ = TakenNow();
   AddExpected(picture_, /*daemons_alone=*/false, expected_);
+  AddGroupSeats(picture_, /*running=*/true, expected_);
   expected_of_ = picture_.seats_version;
   return expected_;
 }
@@ -381,6 +382,7 @@ Place PlaceOf(const SeenJob& job, const api::Gang& gang, WallTime now, Duration 
 // restarts.
 void Invariants::CheckQueue() {
   WallTime now = loop_.now().wall;
+  if (OldGroupWaits(picture_, now - options_.age_limit)) return;
   std::vector<Place> queue;
   for (const auto& [key, job] : picture_.jobs) {
     const api::Gang* gang = picture_.GangOf(job);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "api/labels.h"
 #include "base/ascii.h"
 #include "base/time.h"
 #include "jobs/framework.h"
@@ -283,6 +284,24 @@ Result<json::Doc> TakeJob(const jobs::Kind& kind, Words& words) {
   return job;
 }
 
+namespace {
+
+// What a pod says of the gang it starts with.
+void TakeGroup(Words& words, json::Doc& pod) {
+  std::pair<const char*, std::string_view> labels[] = {
+      {"gang", api::kGangLabel}, {"gang-size", api::kGangSizeLabel}, {"pod-group", api::kPodGroupLabel}};
+  for (auto [option, label] : labels) {
+    if (auto value = words.TakeOption(option)) pod["metadata"]["labels"][std::string(label)] = *value;
+  }
+  if (auto scheduler = words.TakeOption("scheduler")) pod["spec"]["schedulerName"] = *scheduler;
+  while (auto gate = words.TakeOption("gate")) {
+    std::string name = *gate == "yes" ? std::string(api::kGangGate) : *gate;
+    pod["spec"]["schedulingGates"].push_back({{"name", name}});
+  }
+}
+
+}  // namespace
+
 Result<json::Doc> TakePod(Words& words) {
   Result<RoleOptions> options = TakeRole(words, "");
   if (!options.ok()) return options.error();
@@ -292,6 +311,8 @@ Result<json::Doc> TakePod(Words& words) {
   pod["spec"]["containers"] = json::Doc::array({Container("main", options->resources)});
   for (const auto& [key, value] : options->programme) pod["metadata"]["annotations"][key] = value;
   if (auto node = words.TakeOption("node")) pod["spec"]["nodeName"] = *node;
+  if (options->priority) pod["spec"]["priorityClassName"] = *options->priority;
+  TakeGroup(words, pod);
   return pod;
 }
 

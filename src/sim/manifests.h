@@ -28,7 +28,8 @@ Result<kube::Labels> TakeProgramme(Words& words, const std::string& prefix = "")
 // label=k=v`, for a TFJob also `success=AllWorkers dynamic=yes`.
 Result<json::Doc> TakeJob(const jobs::Kind& kind, Words& words);
 
-// A bare Pod without name: resources, programme, `node=node-2 select=k=v tolerate=key`.
+// A bare Pod without name: resources, programme, `node=node-2 select=k=v tolerate=key`; as one of a gang:
+// `gang=ring gang-size=4 gate=yes`, or `scheduler=lockstep` with `pod-group=ring`.
 Result<json::Doc> TakePod(Words& words);
 
 // "k=v:NoSchedule", "k:NoExecute".

@@ -4,7 +4,9 @@
 #include <optional>
 #include <set>
 
+#include "api/labels.h"
 #include "base/ascii.h"
+#include "jobs/pod_set.h"
 
 namespace lockstep::sim {
 
@@ -54,6 +56,14 @@ void AddEmptySeats(const Picture& picture, const SeenJob& job, const api::Gang& 
     }
   }
 }
+
+// The name of the gang that a pod of nobody's job says it is of; "" if of none.
+std::string GroupOf(const kube::Meta& pod) {
+  std::string pod_group = pod.label(api::kPodGroupLabel);
+  return pod_group.empty() ? pod.label(api::kGangLabel) : "podgroup." + pod_group;
+}
+
+bool IsOfPods(const api::Gang& gang) { return gang.spec.job.kind == jobs::PodSets().resource().kind; }
 
 bool Usable(const kube::Node& node, const kube::PodNeed& need) {
   return node.ready() && !node.unschedulable && !node.meta.deleted_at &&
@@ -131,7 +141,38 @@ std::map<std::string, Taken> TakenByNode(const Picture& picture, const std::stri
       AddEmptySeats(picture, job, *gang, taken);
     }
   }
+  AddGroupSeats(picture, /*running=*/false, taken);
   return taken;
+}
+
+void AddGroupSeats(const Picture& picture, bool running, std::map<std::string, Taken>& taken) {
+  for (const auto& [key, gang] : picture.gangs) {
+    bool runs = gang.status.phase == api::GangPhase::kRunning;
+    if (!IsOfPods(gang) || !HasSeats(gang.status.phase) || runs != running) continue;
+    std::map<std::string, int32_t> there;
+    const SeenPod* like = nullptr;
+    for (const auto& [name, pod] : picture.pods) {
+      if (pod.pod.meta.ns != gang.meta.ns || GroupOf(pod.pod.meta) != gang.spec.job.name) continue;
+      like = &pod;
+      bool done = pod.pod.phase == kube::PodPhase::kSucceeded;
+      if (done || kube::HoldsResources(pod.pod)) ++there[pod.pod.node_name];
+    }
+    for (const api::NodeSeats& seats : gang.status.placement) {
+      int32_t free = -there[seats.node];
+      for (const api::RoleRange& range : seats.pods) free += range.last - range.first + 1;
+      for (; free > 0 && like != nullptr; --free)
+        Add(taken[seats.node],
+            {&like->pod.meta.ns, &like->pod.meta.labels, &like->pod.need, seats.node, false});
+    }
+  }
+}
+
+bool OldGroupWaits(const Picture& picture, WallTime queued_before) {
+  return std::ranges::any_of(picture.gangs, [&](const auto& entry) {
+    const api::Gang& gang = entry.second;
+    return IsOfPods(gang) && gang.status.phase == api::GangPhase::kQueued &&
+           gang.status.waiting_since.value_or(gang.spec.queued_at) <= queued_before;
+  });
 }
 
 void AddExpected(const Picture& picture, bool daemons_alone, std::map<std::string, Taken>& taken) {

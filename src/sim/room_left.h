@@ -21,6 +21,12 @@ struct Taken {
 // pods and seats of `except` (a job's "ns/name").
 std::map<std::string, Taken> TakenByNode(const Picture& picture, const std::string& except = "");
 
+// Adds the seats that gangs of nobody's jobs have on record and no pod has yet (TakenByNode has those), or,
+// of such that run, the seats of pods they have lost, which are kept for a while.
+void AddGroupSeats(const Picture& picture, bool running, std::map<std::string, Taken>& taken);
+// Whether such a gang has waited since before then: it may go before everybody.
+bool OldGroupWaits(const Picture& picture, WallTime queued_before);
+
 // What is to come to each node whatever we do: pods of DaemonSets that belong there and have none there yet,
 // and, unless `daemons_alone`, pods that another scheduler has nominated to it.
 void AddExpected(const Picture& picture, bool daemons_alone, std::map<std::string, Taken>& taken);

@@ -39,7 +39,7 @@ void Scheduler::Look() {
     if (!pod.pod.node_name.empty() && kube::HoldsResources(pod.pod)) take(pod.pod.node_name, pod.pod.need);
   }
   for (const auto& [key, pod] : picture.pods) {
-    if (!pod.unbound() || pod.pod.scheduler_name != name_) continue;
+    if (!pod.unbound() || pod.pod.scheduler_name != name_ || pod.pod.gated) continue;
     if (under_way_.contains(pod.uid())) continue;
     auto node = std::ranges::find_if(picture.nodes, [&](const auto& entry) {
       return entry.first != refuses_ && Room(entry.second, &taken[entry.first], pod.pod.need) > 0;

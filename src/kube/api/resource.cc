@@ -41,6 +41,7 @@ const Resource kCustomResourceDefinitions{"apiextensions.k8s.io", "v1", "customr
                                           "CustomResourceDefinition", false};
 const Resource kPyTorchJobs{"kubeflow.org", "v1", "pytorchjobs", "PyTorchJob", true};
 const Resource kTFJobs{"kubeflow.org", "v1", "tfjobs", "TFJob", true};
+const Resource kPodGroups{"scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", true};
 const Resource kGangs{"lockstep.dev", "v1alpha1", "gangs", "Gang", true};
 
 namespace {
@@ -73,6 +74,7 @@ constexpr const Resource* kAll[] = {
     &kCustomResourceDefinitions,
     &kPyTorchJobs,
     &kTFJobs,
+    &kPodGroups,
     &kGangs,
 };
 

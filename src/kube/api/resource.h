@@ -24,7 +24,7 @@ extern const Resource kPods, kNodes, kServices, kEvents, kNamespaces, kConfigMap
     kPriorityClasses, kResourceQuotas, kLimitRanges, kRuntimeClasses, kMutatingWebhooks, kValidatingWebhooks,
     kMutatingPolicies, kMutatingPolicyBindings, kValidatingPolicies, kValidatingPolicyBindings,
     kPersistentVolumes, kPersistentVolumeClaims, kStorageClasses, kCSINodes, kVolumeAttachments, kDaemonSets,
-    kCustomResourceDefinitions, kPyTorchJobs, kTFJobs, kGangs;
+    kCustomResourceDefinitions, kPodGroups, kPyTorchJobs, kTFJobs, kGangs;
 
 std::span<const Resource* const> AllResources();
 // By kind and apiVersion of a manifest; null if unknown here.

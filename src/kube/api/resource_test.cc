@@ -22,7 +22,7 @@ TEST(Resource, EveryKindIsFoundByItsManifestAndByItsPath) {
     EXPECT_EQ(FindResourceByPlural(resource->ApiVersion(), resource->plural), resource) << resource->plural;
     EXPECT_TRUE(paths.insert(resource->PathPrefix() + "/" + std::string(resource->plural)).second);
   }
-  EXPECT_EQ(paths.size(), 28u);
+  EXPECT_EQ(paths.size(), 29u);
 }
 
 TEST(Resource, TheVersionAndGroupMustFit) {

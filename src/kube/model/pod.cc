@@ -279,6 +279,7 @@ Result<Pod> ParsePod(const Doc& object) {
   pod.node_name = read.Text(*spec, "spec", "nodeName");
   pod.scheduler_name = read.Text(*spec, "spec", "schedulerName");
   pod.priority_class = read.Text(*spec, "spec", "priorityClassName");
+  pod.gated = !read.Objects(*spec, "spec", "schedulingGates").empty();
   pod.restart_policy = read.Text(*spec, "spec", "restartPolicy");
   pod.host_network = read.Bool(*spec, "spec", "hostNetwork");
   int64_t priority = read.Int(*spec, "spec", "priority").value_or(0);

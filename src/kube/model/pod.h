@@ -65,6 +65,7 @@ struct Pod {
   std::string node_name, scheduler_name, priority_class;
   std::string nominated_node;  // status.nominatedNodeName: a scheduler makes room for it there
   int32_t priority = 0;
+  bool gated = false;  // has a scheduling gate
   std::string restart_policy;
   bool host_network = false;
 
