@@ -6,6 +6,8 @@
 #include "base/real_loop.h"
 #include "cli/commands.h"
 #include "cli/connection.h"
+#include "cli/look.h"
+#include "engine/sheet_of.h"
 #include "jobs/framework.h"
 #include "jobs/pod.h"
 #include "kube/client/http_api.h"
@@ -13,6 +15,8 @@
 namespace lockstep::cli {
 
 namespace {
+
+constexpr Duration kLongestLook = minutes(1);
 
 struct Flags {
   std::string kubeconfig, context, ns, job, output;
@@ -57,12 +61,13 @@ void PrintText(const api::Gang& gang) {
   for (const api::NodeSeats& seats : status.placement) std::printf("  seats     %s\n", Seats(seats).c_str());
 }
 
-void PrintJson(const api::Gang& gang) {
+void PrintJson(const api::Gang& gang, const std::optional<explain::Sheet>& why) {
   json::Doc doc = {
       {"job", {{"kind", gang.spec.job.kind}, {"namespace", gang.meta.ns}, {"name", gang.spec.job.name}}},
       {"queuedAt", FormatMicroTime(gang.spec.queued_at)},
       {"pods", gang.pods()},
       {"status", api::StatusDoc(gang.status, gang.spec.roles)}};
+  if (why) doc["why"] = explain::SheetDoc(*why);
   std::printf("%s\n", json::DumpPretty(doc).c_str());
 }
 
@@ -103,6 +108,23 @@ std::optional<kube::Response> Get(RealLoop& loop, kube::Api& api, const kube::Re
   return response;
 }
 
+// Why it waits, from the cluster as it is now. Nothing for a gang that does not wait, or where the user may
+// not look at the cluster.
+std::optional<explain::Sheet> WhyItWaits(RealLoop& loop, kube::Api& api, const JobName& job,
+                                         const std::string& ns) {
+  std::string key = cluster::GangKey(*jobs::FrameworkOf(*job.resource), ns, job.name);
+  Result<cluster::World> world = LookAtCluster(api, loop, key, kLongestLook);
+  if (world.ok()) return engine::SheetOf(*std::move(world), key, loop.now());
+  std::fprintf(stderr, "lockstep explain: only what the operator has written, for %s\n",
+               world.error().message.c_str());
+  return {};
+}
+
+bool Waits(api::GangPhase phase) {
+  return phase == api::GangPhase::kQueued || phase == api::GangPhase::kChecking ||
+         phase == api::GangPhase::kRestarting;
+}
+
 // Why a job has no Gang, by what the job itself says.
 std::string WithoutGang(const std::optional<kube::Response>& job) {
   if (job && job->status.not_found()) return "no such job";
@@ -136,7 +158,15 @@ int RunExplain(const Flags& flags) {
   Result<json::Doc> doc = json::Parse(response->body);
   Result<api::Gang> gang = doc.ok() ? api::ParseGang(*doc) : Result<api::Gang>(doc.error());
   if (!gang.ok()) return Fail(gang.error().message);
-  flags.output == "json" ? PrintJson(*gang) : PrintText(*gang);
+  std::optional<explain::Sheet> why;
+  if (Waits(gang->status.phase)) why = WhyItWaits(loop, api, *job, ns);
+  if (flags.output == "json") {
+    PrintJson(*gang, why);
+  } else if (why) {
+    std::fputs(explain::SheetText(*why).c_str(), stdout);
+  } else {
+    PrintText(*gang);
+  }
   return 0;
 }
 
@@ -145,7 +175,7 @@ int RunExplain(const Flags& flags) {
 void AddExplainCommand(CLI::App& app, Run& run) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command =
-      app.add_subcommand("explain", "Why a job waits, in a sentence, and where its pods have seats");
+      app.add_subcommand("explain", "Why a job waits, what would start it, and where its pods have seats");
   command->add_option("job", flags->job, "KIND/NAME, for example pytorchjob/bert")->required();
   command->add_option("-n,--namespace", flags->ns, "namespace of the job (default: the kubeconfig's)")
       ->check(NamespaceFault);

@@ -1,6 +1,7 @@
 #include "engine/explain_waiting.h"
 
 #include "engine/group.h"
+#include "engine/holders.h"
 #include "engine/job_status.h"
 #include "engine/limits.h"
 #include "engine/place_gangs.h"
@@ -15,25 +16,6 @@ using cluster::GangState;
 using cluster::World;
 
 namespace {
-
-// Who holds how much of a resource, largest first, equal ones by name.
-std::vector<explain::Holder> Holders(const World& world, const std::string& resource) {
-  std::vector<explain::Holder> holders;
-  for (const std::string& key : world.holding) {
-    const GangState& gang = world.gangs.at(key);
-    kube::Amount amount = 0;
-    for (const cluster::Hold& hold : gang.held) {
-      const kube::Resources& requests = world.nodes.pod_class(hold.pod_class).need.requests;
-      if (auto found = requests.find(resource); found != requests.end()) {
-        amount = kube::AddAmounts(amount, found->second);
-      }
-    }
-    if (amount > 0) holders.push_back({gang.job_name, amount});
-  }
-  std::stable_sort(holders.begin(), holders.end(),
-                   [](const auto& a, const auto& b) { return a.amount > b.amount; });
-  return holders;
-}
 
 // Who keeps a gang that would fit from its seats.
 std::string FirstText(const World& world) {
@@ -123,6 +105,8 @@ void Explain(Draft& draft, GangState& gang, const api::GangReason& reason) {
 }
 
 }  // namespace
+
+api::GangReason WaitsFor(Draft& draft, const GangState& gang) { return Reasons(draft).For(gang); }
 
 bool MoreToExplain(const World& world) {
   return !world.waiting.empty() && world.explained_generation != world.Generation();

@@ -10,6 +10,9 @@ namespace lockstep::engine {
 // at a time.
 void ExplainWaiting(Draft& draft);
 
+// The reason of one gang that waits, as it is now.
+api::GangReason WaitsFor(Draft& draft, const cluster::GangState& gang);
+
 // The queue has not been gone through once since nodes or pods last changed.
 bool MoreToExplain(const cluster::World& world);
 

@@ -99,6 +99,13 @@ StepResult Step(World& world, std::span<const Event> events, Now now) {
   return EmitActions(draft);  // 8
 }
 
+std::vector<cluster::Action> Consider(World& world, std::span<const Event> events, Now now) {
+  Draft draft(world, now);
+  TakeInEvents(draft, events);
+  AdvanceJobs(draft);
+  return draft.Take();
+}
+
 void Follow(World& world, std::span<const Event> events) {
   for (const Event& event : events) {
     if (const auto* observed = std::get_if<Observed>(&event)) cluster::TakeIn(world, *observed);

@@ -22,14 +22,15 @@ bool IsBytes(std::string_view resource) {
   return resource == "memory" || resource == "ephemeral-storage" || resource.rfind("hugepages-", 0) == 0;
 }
 
-std::string Quantity(std::string_view resource, kube::Amount amount) {
+std::string Nodes(int32_t count) { return std::to_string(count) + (count == 1 ? " node" : " nodes"); }
+
+}  // namespace
+
+std::string QuantityText(std::string_view resource, kube::Amount amount) {
   return kube::FormatQuantity(std::max<kube::Amount>(amount, 0), IsBytes(resource));
 }
 
-std::string Nodes(int32_t count) { return std::to_string(count) + (count == 1 ? " node" : " nodes"); }
-
-// "3 nodes lack the wanted labels", one clause per reason.
-std::string Clause(const gang::RefusedNodes& refused) {
+std::string RefusedText(const gang::RefusedNodes& refused) {
   bool one = refused.nodes == 1;
   std::string nodes = Nodes(refused.nodes);
   switch (refused.reason) {
@@ -70,6 +71,8 @@ std::string Clause(const gang::RefusedNodes& refused) {
   return nodes + " fit";
 }
 
+namespace {
+
 // The code of a rule between pods; null for every other reason.
 const char* RuleCode(cluster::Reason reason) {
   switch (reason) {
@@ -93,7 +96,7 @@ std::string Clauses(const gang::NoFit& no_fit) {
   for (const gang::ClassFit& fit : no_fit.classes) {
     if (fit.seats >= fit.wanted && no_fit.classes.size() > 1) continue;
     for (const gang::RefusedNodes& refused : fit.refused)
-      text += (text.empty() ? "" : ", ") + Clause(refused);
+      text += (text.empty() ? "" : ", ") + RefusedText(refused);
     if (!text.empty()) return text;
   }
   return text;
@@ -102,9 +105,11 @@ std::string Clauses(const gang::NoFit& no_fit) {
 std::string HeldBy(std::string_view resource, const std::vector<Holder>& holders) {
   std::string text;
   for (size_t i = 0; i < holders.size() && i < 3; ++i) {
-    text += (i == 0 ? "; " : ", ") + holders[i].gang + " holds " + Quantity(resource, holders[i].amount);
+    text += (i == 0 ? "; " : ", ") + holders[i].gang + " holds " + QuantityText(resource, holders[i].amount);
   }
-  if (holders.size() > 3) text += ", " + std::to_string(holders.size() - 3) + " more hold the rest";
+  if (holders.size() > 3)
+    text += ", " + std::to_string(holders.size() - 3) +
+            (holders.size() == 4 ? " more holds the rest" : " more hold the rest");
   return text;
 }
 
@@ -191,21 +196,21 @@ std::string PortsText(const std::vector<int32_t>& ports) {
 }  // namespace
 
 std::string AmountText(std::string_view resource, kube::Amount amount) {
-  return Quantity(resource, amount) + " " + std::string(resource);
+  return QuantityText(resource, amount) + " " + std::string(resource);
 }
 
 api::GangReason ExplainQuota(const cluster::QuotaLack& lack) {
   std::string asks = "asks for " + AmountText(lack.resource, lack.asked);
   if (lack.never) {
     return {"QuotaTooSmall", "can never start: " + asks + ", quota " + lack.quota + " allows " +
-                                 Quantity(lack.resource, lack.hard)};
+                                 QuantityText(lack.resource, lack.hard)};
   }
   if (lack.unknown)
     return {"QuotaUnknown",
             "quota " + lack.quota + ": nobody has counted yet what of " + lack.resource + " is used"};
   return {"QuotaExceeded", "quota " + lack.quota + ": " + asks + ", used " +
-                               Quantity(lack.resource, lack.used) + " of " +
-                               Quantity(lack.resource, lack.hard)};
+                               QuantityText(lack.resource, lack.used) + " of " +
+                               QuantityText(lack.resource, lack.hard)};
 }
 
 // "4 nodes are cordoned": what a person took away for a while, and may give back.
@@ -218,7 +223,8 @@ std::string AwayText(const gang::NoFit& no_fit) {
     }
   }
   std::string text;
-  for (const auto& [reason, nodes] : away) text += (text.empty() ? "" : ", ") + Clause({reason, "", nodes});
+  for (const auto& [reason, nodes] : away)
+    text += (text.empty() ? "" : ", ") + RefusedText({reason, "", nodes});
   return text;
 }
 
@@ -255,14 +261,14 @@ api::GangReason Tell(const gang::NoFit& no_fit, const std::vector<Holder>& holde
   const gang::Supply& supply = *no_fit.shortest;
   std::string needs = "needs " + AmountText(supply.resource, supply.needed) + ", ";
   if (supply.needed <= supply.free) {
-    return {no_fit.never ? code : "Fragmented", never + needs + Quantity(supply.resource, supply.free) +
+    return {no_fit.never ? code : "Fragmented", never + needs + QuantityText(supply.resource, supply.free) +
                                                     " free, but in too small pieces: " + Clauses(no_fit)};
   }
   if (no_fit.never) {
-    return {code, never + needs + "the nodes it may use have " + Quantity(supply.resource, supply.free)};
+    return {code, never + needs + "the nodes it may use have " + QuantityText(supply.resource, supply.free)};
   }
   return {"InsufficientResources",
-          needs + Quantity(supply.resource, supply.free) + " free" + HeldBy(supply.resource, holders)};
+          needs + QuantityText(supply.resource, supply.free) + " free" + HeldBy(supply.resource, holders)};
 }
 
 }  // namespace

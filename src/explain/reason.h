@@ -13,6 +13,7 @@ namespace lockstep::explain {
 struct Holder {
   std::string gang;
   kube::Amount amount = 0;
+  std::optional<WallTime> since;  // it was placed then
 };
 
 // One sentence for people and a stable code for programs.
@@ -38,5 +39,10 @@ api::GangReason ExplainQuota(const cluster::QuotaLack& lack);
 
 // "8 nvidia.com/gpu", "1500m cpu", "20Gi memory".
 std::string AmountText(std::string_view resource, kube::Amount amount);
+// The same without the resource: "8", "1500m", "20Gi". Nothing is less than 0.
+std::string QuantityText(std::string_view resource, kube::Amount amount);
+
+// "3 nodes have the taint team=x:NoSchedule".
+std::string RefusedText(const gang::RefusedNodes& refused);
 
 }  // namespace lockstep::explain

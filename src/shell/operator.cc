@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "api/labels.h"
 #include "base/log.h"
+#include "shell/kinds.h"
 
 namespace lockstep::shell {
 
@@ -18,10 +18,6 @@ constexpr Duration kCatchUp = milliseconds(300);
 constexpr Duration kCatchUpStep = milliseconds(10);
 // How long a leader that ends waits for answers.
 constexpr Duration kLastAnswers = milliseconds(200);
-
-bool IsAdmission(const kube::Resource& resource) {
-  return std::ranges::find(cluster::AdmissionResources(), &resource) != cluster::AdmissionResources().end();
-}
 
 }  // namespace
 
@@ -74,25 +70,10 @@ void Operator::MakeReflectors() {
         std::make_unique<Reflector>(api_, resource, std::move(scope), std::move(callbacks), reflector));
     reflectors_.back()->Start();
   };
-  for (const kube::Resource* resource : cluster::AdmissionResources())
-    add(*resource, {resource->namespaced ? options_.ns : "", "", ""});
-  add(kube::kNodes, {});
-  add(kube::kPods, {});  // foreign pods count everywhere, so never limited to one namespace
-  // What decides where pods with volumes may run, and which pods are still to come to a node.
-  for (const kube::Resource* resource :
-       {&kube::kPersistentVolumeClaims, &kube::kPersistentVolumes, &kube::kStorageClasses, &kube::kCSINodes,
-        &kube::kVolumeAttachments, &kube::kDaemonSets})
-    add(*resource, {});
-  add(kube::kServices, {options_.ns, std::string(api::kOperatorNameLabel), ""});
-  add(kube::kGangs, {options_.ns, "", ""});
-  add(kube::kPodGroups, {options_.ns, "", ""});  // where scheduler-plugins' CRD is
-  add(kube::kResourceQuotas, {options_.ns, "", ""});
-  for (const jobs::Framework* framework : jobs::AllFrameworks())
-    add(framework->resource(), {options_.ns, "", ""});
+  for (WatchedKind& kind : WatchedKinds(options_.ns)) add(*kind.resource, std::move(kind.scope));
 }
 
-// A cluster need not have every kind of job; one that runs PyTorchJobs alone has no CRD of TFJobs. What
-// admission goes by is good to know and not needed.
+// A cluster need not have every kind of job; one that runs PyTorchJobs alone has no CRD of TFJobs.
 bool Operator::Excused(const Reflector& reflector) const {
   if (IsAdmission(reflector.resource())) return !reflector.last_error().ok();
   bool may_be_missing =
