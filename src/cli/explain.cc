@@ -2,11 +2,13 @@
 #include <cstdio>
 
 #include "api/gang.h"
+#include "api/labels.h"
 #include "base/ascii.h"
 #include "base/real_loop.h"
 #include "cli/commands.h"
 #include "cli/connection.h"
 #include "cli/look.h"
+#include "engine/node_sheet_of.h"
 #include "engine/sheet_of.h"
 #include "jobs/framework.h"
 #include "jobs/pod.h"
@@ -19,7 +21,7 @@ namespace {
 constexpr Duration kLongestLook = minutes(1);
 
 struct Flags {
-  std::string kubeconfig, context, ns, job, output;
+  std::string kubeconfig, context, ns, subject, output;
 };
 
 std::string Needs(const kube::Resources& needs) {
@@ -72,22 +74,24 @@ void PrintJson(const api::Gang& gang, const std::optional<explain::Sheet>& why) 
 }
 
 struct JobName {
-  const kube::Resource* resource;
+  const jobs::Framework* framework;
   std::string name;
 };
 
-// "pytorchjob/NAME": the kind in any case, singular or plural.
-Result<JobName> ParseJob(const std::string& text) {
+struct KindAndName {
+  std::string kind, name;
+};
+
+Result<KindAndName> ParseSubject(const std::string& text) {
   size_t slash = text.find('/');
   if (slash == std::string::npos || slash + 1 == text.size()) {
     return Error{"\"" + text + "\": must be KIND/NAME, for example pytorchjob/bert"};
   }
-  std::string kind = text.substr(0, slash);
-  const jobs::Framework* framework = jobs::FrameworkNamed(kind);
-  if (framework == nullptr) {
-    return Error{"\"" + kind + "\": not a kind of job that Lockstep runs; must be " + jobs::FrameworkNames()};
-  }
-  return JobName{&framework->resource(), text.substr(slash + 1)};
+  return KindAndName{AsciiLower(text.substr(0, slash)), text.substr(slash + 1)};
+}
+
+bool IsOneOf(const std::string& kind, std::initializer_list<const char*> names) {
+  return std::ranges::find(names, kind) != names.end();
 }
 
 int Fail(const std::string& message) {
@@ -110,11 +114,9 @@ std::optional<kube::Response> Get(RealLoop& loop, kube::Api& api, const kube::Re
 
 // Why it waits, from the cluster as it is now. Nothing for a gang that does not wait, or where the user may
 // not look at the cluster.
-std::optional<explain::Sheet> WhyItWaits(RealLoop& loop, kube::Api& api, const JobName& job,
-                                         const std::string& ns) {
-  std::string key = cluster::GangKey(*jobs::FrameworkOf(*job.resource), ns, job.name);
-  Result<cluster::World> world = LookAtCluster(api, loop, key, kLongestLook);
-  if (world.ok()) return engine::SheetOf(*std::move(world), key, loop.now());
+std::optional<explain::Sheet> WhyItWaits(RealLoop& loop, kube::Api& api, const std::string& gang_key) {
+  Result<cluster::World> world = LookAtCluster(api, loop, gang_key, kLongestLook);
+  if (world.ok()) return engine::SheetOf(*std::move(world), gang_key, loop.now());
   std::fprintf(stderr, "lockstep explain: only what the operator has written, for %s\n",
                world.error().message.c_str());
   return {};
@@ -140,26 +142,30 @@ std::string WithoutGang(const std::optional<kube::Response>& job) {
   return "no Gang: another controller manages the job, or the operator has not seen it (is it running?)";
 }
 
-int RunExplain(const Flags& flags) {
-  Result<JobName> job = ParseJob(flags.job);
-  if (!job.ok()) return Fail(job.error().message);
-  Result<kube::ClientConfig> config = Connect(flags.kubeconfig, flags.context);
-  if (!config.ok()) return Fail(config.error().message);
-  RealLoop loop;
-  kube::HttpApi api(loop, *config);
-  std::string ns = flags.ns.empty() ? config->ns : flags.ns;
-  auto response = Get(loop, api, kube::kGangs, ns, api::GangName(job->resource->kind, job->name));
+// What is there under that name, or why nothing can be told of it.
+Result<json::Doc> Read(RealLoop& loop, kube::Api& api, const kube::Resource& resource, const std::string& ns,
+                       const std::string& name) {
+  std::optional<kube::Response> response = Get(loop, api, resource, ns, name);
+  if (!response) return Error{"no answer from the API server within 20s"};
+  if (!response->status.ok()) return Error{response->status.message};
+  return json::Parse(response->body);
+}
+
+int ExplainJob(RealLoop& loop, kube::Api& api, const Flags& flags, const std::string& ns,
+               const JobName& job) {
+  const kube::Resource& resource = job.framework->resource();
+  auto response = Get(loop, api, kube::kGangs, ns, api::GangName(resource.kind, job.name));
   if (!response) return Fail("no answer from the API server within 20s");
   if (response->status.not_found()) {
-    auto object = Get(loop, api, *job->resource, ns, job->name);
-    return Fail(AsciiLower(job->resource->kind) + " " + ns + "/" + job->name + ": " + WithoutGang(object));
+    auto object = Get(loop, api, resource, ns, job.name);
+    return Fail(AsciiLower(resource.kind) + " " + ns + "/" + job.name + ": " + WithoutGang(object));
   }
   if (!response->status.ok()) return Fail(response->status.message);
   Result<json::Doc> doc = json::Parse(response->body);
   Result<api::Gang> gang = doc.ok() ? api::ParseGang(*doc) : Result<api::Gang>(doc.error());
   if (!gang.ok()) return Fail(gang.error().message);
   std::optional<explain::Sheet> why;
-  if (Waits(gang->status.phase)) why = WhyItWaits(loop, api, *job, ns);
+  if (Waits(gang->status.phase)) why = WhyItWaits(loop, api, cluster::GangKey(*job.framework, ns, job.name));
   if (flags.output == "json") {
     PrintJson(*gang, why);
   } else if (why) {
@@ -170,13 +176,68 @@ int RunExplain(const Flags& flags) {
   return 0;
 }
 
+int ExplainNode(RealLoop& loop, kube::Api& api, const Flags& flags, const std::string& name) {
+  Result<cluster::World> world = LookAtCluster(api, loop, "", kLongestLook);
+  if (!world.ok()) return Fail(world.error().message);
+  std::optional<explain::NodeSheet> sheet = engine::NodeSheetOf(*std::move(world), name);
+  if (!sheet) return Fail("node " + name + ": no such node");
+  std::string text = flags.output == "json" ? json::DumpPretty(explain::NodeSheetDoc(*sheet)) + "\n"
+                                            : explain::NodeSheetText(*sheet);
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+// The job of a Gang, or of a pod: by its controller.
+Result<JobName> JobOf(RealLoop& loop, kube::Api& api, const KindAndName& subject, const std::string& ns) {
+  bool pod = IsOneOf(subject.kind, {"pod", "pods", "po"});
+  Result<json::Doc> object = Read(loop, api, pod ? kube::kPods : kube::kGangs, ns, subject.name);
+  if (!object.ok()) return object.error();
+  const kube::Meta meta = kube::ParseMeta(*object);
+  const kube::OwnerRef* owner = meta.controller();
+  const jobs::Framework* framework = owner == nullptr ? nullptr : jobs::FrameworkNamed(owner->kind);
+  if (framework == nullptr)
+    return Error{subject.kind + " " + ns + "/" + subject.name + " is not of a job that Lockstep runs"};
+  if (pod) {
+    std::string node = json::GetString(*object, "spec.nodeName");
+    std::fprintf(stderr, "pod %s is %s %s of %s %s/%s, %s\n", subject.name.c_str(),
+                 meta.label(api::kReplicaTypeLabel).c_str(), meta.label(api::kReplicaIndexLabel).c_str(),
+                 owner->kind.c_str(), ns.c_str(), owner->name.c_str(),
+                 node.empty() ? "without a node" : ("on node " + node).c_str());
+  }
+  return JobName{framework, owner->name};
+}
+
+int RunExplain(const Flags& flags) {
+  Result<KindAndName> subject = ParseSubject(flags.subject);
+  if (!subject.ok()) return Fail(subject.error().message);
+  bool node = IsOneOf(subject->kind, {"node", "nodes", "no"});
+  bool member = IsOneOf(subject->kind, {"pod", "pods", "po", "gang", "gangs"});
+  const jobs::Framework* framework = jobs::FrameworkNamed(subject->kind);
+  if (framework == nullptr && !node && !member) {
+    return Fail("\"" + subject->kind + "\": not a kind of job that Lockstep runs; must be " +
+                jobs::FrameworkNames() + ", gang, pod or node");
+  }
+  Result<kube::ClientConfig> config = Connect(flags.kubeconfig, flags.context);
+  if (!config.ok()) return Fail(config.error().message);
+  RealLoop loop;
+  kube::HttpApi api(loop, *config);
+  if (node) return ExplainNode(loop, api, flags, subject->name);
+  std::string ns = flags.ns.empty() ? config->ns : flags.ns;
+  Result<JobName> job =
+      member ? JobOf(loop, api, *subject, ns) : Result<JobName>(JobName{framework, subject->name});
+  return job.ok() ? ExplainJob(loop, api, flags, ns, *job) : Fail(job.error().message);
+}
+
 }  // namespace
 
 void AddExplainCommand(CLI::App& app, Run& run) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* command =
-      app.add_subcommand("explain", "Why a job waits, what would start it, and where its pods have seats");
-  command->add_option("job", flags->job, "KIND/NAME, for example pytorchjob/bert")->required();
+  CLI::App* command = app.add_subcommand(
+      "explain", "Why a job waits, what would start it, where its pods have seats; why a node is empty");
+  command
+      ->add_option("subject", flags->subject,
+                   "KIND/NAME of a job, a gang, a pod or a node, for example pytorchjob/bert or node/gpu-7")
+      ->required();
   command->add_option("-n,--namespace", flags->ns, "namespace of the job (default: the kubeconfig's)")
       ->check(NamespaceFault);
   command->add_option("--kubeconfig", flags->kubeconfig, "kubeconfig file");

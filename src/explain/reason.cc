@@ -31,8 +31,10 @@ std::string QuantityText(std::string_view resource, kube::Amount amount) {
 }
 
 std::string RefusedText(const gang::RefusedNodes& refused) {
-  bool one = refused.nodes == 1;
-  std::string nodes = Nodes(refused.nodes);
+  return RefusedText(refused, refused.nodes == 1, Nodes(refused.nodes));
+}
+
+std::string RefusedText(const gang::RefusedNodes& refused, bool one, const std::string& nodes) {
   switch (refused.reason) {
     case cluster::Reason::kBarred:
       return nodes + (one ? " is" : " are") + " barred for this job after refusing its pods";

@@ -42,7 +42,8 @@ std::string AmountText(std::string_view resource, kube::Amount amount);
 // The same without the resource: "8", "1500m", "20Gi". Nothing is less than 0.
 std::string QuantityText(std::string_view resource, kube::Amount amount);
 
-// "3 nodes have the taint team=x:NoSchedule".
+// "3 nodes have the taint team=x:NoSchedule"; of one node: "it has the taint ...".
 std::string RefusedText(const gang::RefusedNodes& refused);
+std::string RefusedText(const gang::RefusedNodes& refused, bool one, const std::string& nodes);
 
 }  // namespace lockstep::explain

@@ -2,56 +2,15 @@
 
 #include <algorithm>
 
+#include "explain/prose.h"
+
 namespace lockstep::explain {
 
 namespace {
 
-std::string Counted(int64_t count, const std::string& one, const std::string& many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
-}
-
 // "1 Master pod", "7 Worker pods".
 std::string PodsText(int64_t count, const std::string& role) {
   return Counted(count, role + " pod", role + " pods");
-}
-
-// "a", "a and b", "a, b and c"; more than three: "a, b, c and 2 more".
-std::string Listed(const std::vector<std::string>& names, const char* last = " and ") {
-  std::string text;
-  size_t told = names.size() > 4 ? 3 : names.size();
-  for (size_t i = 0; i < told; ++i) {
-    const char* before = i == 0 ? "" : i + 1 == names.size() ? last : ", ";
-    text += before + names[i];
-  }
-  if (told < names.size()) text += last + std::to_string(names.size() - told) + " more";
-  return text;
-}
-
-std::string AmountsText(const kube::Resources& amounts) {
-  std::string devices, others;
-  for (const auto& [resource, amount] : amounts) {
-    if (resource == "pods" || amount == 0) continue;
-    std::string& text = cluster::IsExtended(resource) ? devices : others;
-    text += (text.empty() ? "" : ", ") + AmountText(resource, amount);
-  }
-  return devices + (devices.empty() || others.empty() ? "" : ", ") + others;
-}
-
-// "2nd", "11th".
-std::string Ordinal(int64_t number) {
-  int64_t last = number % 10, teens = number % 100 / 10;
-  const char* end = teens == 1 ? "th" : last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th";
-  return std::to_string(number) + end;
-}
-
-// "2 hours", "5 minutes": as exact as a person wants it.
-std::string Ago(Duration duration) {
-  auto whole = std::chrono::duration_cast<seconds>(duration).count();
-  if (whole < 1) return "a moment";
-  if (whole < 120) return Counted(whole, "second", "seconds");
-  if (whole < 2 * 3600) return Counted(whole / 60, "minute", "minutes");
-  if (whole < 2 * 86'400) return Counted(whole / 3600, "hour", "hours");
-  return Counted(whole / 86'400, "day", "days");
 }
 
 // "first of 3", "5th of 14, behind a, b and 2 more".
@@ -71,11 +30,6 @@ kube::Resources Total(const Sheet& sheet) {
       total[resource] = kube::AddAmounts(total[resource], kube::MultiplyAmount(amount, role.pods));
   }
   return total;
-}
-
-void Line(std::string& text, std::string_view title, const std::string& body) {
-  text +=
-      "  " + std::string(title) + std::string(title.size() < 10 ? 10 - title.size() : 1, ' ') + body + "\n";
 }
 
 void NeedLines(const Sheet& sheet, std::string& text) {
@@ -143,12 +97,6 @@ const char* CodeOf(Change::Kind kind) {
       return "Resume";
   }
   return "";
-}
-
-json::Doc AmountsDoc(const kube::Resources& amounts) {
-  json::Doc doc = json::Doc::object();
-  for (const auto& [resource, amount] : amounts) doc[resource] = QuantityText(resource, amount);
-  return doc;
 }
 
 json::Doc ChangeDoc(const Change& change) {

@@ -16,26 +16,12 @@ using cluster::View;
 
 std::string NameOf(const std::string& claim) { return claim.substr(claim.find('/') + 1); }
 
-std::string DetailOf(const Nodes& nodes, const cluster::PodClass& kind, cluster::Refusal refusal) {
-  switch (refusal.reason) {
-    case Reason::kTaint:
-      return TaintText(nodes.taint(refusal.detail));
-    case Reason::kResource:
-      return kind.requests[refusal.detail].name;
-    case Reason::kSelector:
-      return kind.need.nodes.node;
-    case Reason::kVolume:
-      return NameOf(kind.need.claims[refusal.detail]);
-    default:
-      return "";
-  }
-}
-
-std::vector<RefusedNodes> Refused(const Nodes& nodes, const SeatIndex& index, const cluster::PodClass& kind,
+std::vector<RefusedNodes> Refused(const Nodes& nodes, const SeatIndex& index, cluster::ClassId pod_class,
                                   std::span<const NodeId> barred) {
   std::map<std::pair<Reason, std::string>, int32_t> counts;
   for (const SeatIndex::Count& count : index.refused()) {
-    if (count.nodes > 0) counts[{count.refusal.reason, DetailOf(nodes, kind, count.refusal)}] += count.nodes;
+    if (count.nodes > 0)
+      counts[{count.refusal.reason, DetailOf(nodes, pod_class, count.refusal)}] += count.nodes;
   }
   for (size_t i = 0; i < barred.size(); ++i) {
     if (!nodes.Has(barred[i]) || std::ranges::find(barred.first(i), barred[i]) != barred.first(i).end())
@@ -76,6 +62,22 @@ std::optional<Supply> ShortestOf(Nodes& nodes, View view, std::span<const ClassF
 
 }  // namespace
 
+std::string DetailOf(const Nodes& nodes, cluster::ClassId pod_class, cluster::Refusal refusal) {
+  const cluster::PodClass& kind = nodes.pod_class(pod_class);
+  switch (refusal.reason) {
+    case Reason::kTaint:
+      return TaintText(nodes.taint(refusal.detail));
+    case Reason::kResource:
+      return kind.requests[refusal.detail].name;
+    case Reason::kSelector:
+      return kind.need.nodes.node;
+    case Reason::kVolume:
+      return NameOf(kind.need.claims[refusal.detail]);
+    default:
+      return "";
+  }
+}
+
 std::string TaintText(const kube::Taint& taint) {
   return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
 }
@@ -95,7 +97,7 @@ NoFit ReasonsFor(Nodes& nodes, View view, const Need& need, std::span<const Node
     ClassFit fit{
         .pod_class = wanted.pod_class, .first_role = static_cast<int32_t>(role), .wanted = wanted.count};
     fit.seats = SeatsFor(index, barred);
-    fit.refused = Refused(nodes, index, nodes.pod_class(wanted.pod_class), barred);
+    fit.refused = Refused(nodes, index, wanted.pod_class, barred);
     for (const kube::HostPort& port : nodes.pod_class(wanted.pod_class).need.host_ports)
       fit.host_ports.push_back(port.port);
     no_fit.classes.push_back(std::move(fit));

@@ -62,6 +62,9 @@ struct NoFit {
 NoFit ReasonsFor(cluster::Nodes& nodes, cluster::View view, const Need& need,
                  std::span<const cluster::NodeId> barred);
 
+// RefusedNodes::detail of one refusal of a pod of the class.
+std::string DetailOf(const cluster::Nodes& nodes, cluster::ClassId pod_class, cluster::Refusal refusal);
+
 // "key=value:NoSchedule", "key:NoSchedule".
 std::string TaintText(const kube::Taint& taint);
 

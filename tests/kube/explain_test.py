@@ -54,8 +54,18 @@ def main():
     assert why["possible"] and why["checked"] and why["starts"][0]["jobs"] == ["a", "b"], why
     assert why["queue"] == {"ahead": 0, "next": [], "waiting": 1}, why
 
-    # It does not wait: where its seats are.
+    # It does not wait: where its seats are. Asked by the name of its Gang, or of one of its pods.
     assert "seats" in explain(cluster, "pytorchjob/a").stdout
+    assert explain(cluster, "gang/pytorchjob-a").stdout == explain(cluster, "pytorchjob/a").stdout
+    pod = cluster.pods("a")[0]["metadata"]["name"]
+    assert explain(cluster, f"pod/{pod}").stdout == explain(cluster, "pytorchjob/a").stdout
+
+    # A node: what is free, who is on it, and why those who wait do not use it.
+    nodes = [explain(cluster, f"node/{node['metadata']['name']}").stdout
+             for node in cluster.api.get(f"{CORE}/nodes")["items"]]
+    empty = [text for text in nodes if "is empty" in text]
+    assert len(empty) == 1 and "1 job (c): a pod would fit here" in empty[0], nodes
+    assert sum("is full" in text and "1 job (c): it has too little nvidia.com/gpu" in text for text in nodes) == 2, nodes
 
     # Who may not look at nodes is told what the operator wrote, and why no more.
     kubeconfig = reader(cluster, "job-owner", [{"apiGroups": ["lockstep.dev", "kubeflow.org"], "resources": ["*"],
