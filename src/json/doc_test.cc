@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "json/arbitrary.h"
+#include "json/tolerant.h"
 
 namespace lockstep::json {
 namespace {
@@ -37,6 +38,16 @@ TEST(Parse, BoundsDepthAndSize) {
   EXPECT_TRUE(Parse("[[1]]", {.max_depth = 2}).ok());
   EXPECT_FALSE(Parse("[[[1]]]", {.max_depth = 2}).ok());
   EXPECT_EQ(Parse("[1, 2]", {.max_bytes = 5}).error().message, "larger than 5 bytes");
+}
+
+TEST(Parse, LeavesOutWhatIsTooDeepWhereThatIsWanted) {
+  for (std::string other : {"1", "99999999999999999999"}) {  // the second is read by the slow parser
+    Result<Doc> doc = ParseTolerant(R"({"a":{"b":)" + other + R"(,"deep":)" + Nested(600) + R"(},"c":2})");
+    ASSERT_TRUE(doc.ok()) << doc.error().message;
+    EXPECT_EQ(GetInt(*doc, "c"), 2);
+    EXPECT_TRUE((*doc)["a"].contains("b"));
+  }
+  EXPECT_FALSE(ParseTolerant("{\"a\":" + Nested(600)).ok());
 }
 
 TEST(Find, WalksObjectsAndArrays) {

@@ -1,5 +1,7 @@
 #include "shell/executor.h"
 
+#include "json/tolerant.h"
+
 namespace lockstep::shell {
 
 using cluster::Action;
@@ -71,7 +73,7 @@ void Executor::Send(Action action, MonoTime until) {
     if (done.status.ok() && response.tree != nullptr) {
       done.object = std::move(response.tree);
     } else if (done.status.ok() && !response.body.empty()) {
-      Result<json::Doc> object = json::Parse(response.body);
+      Result<json::Doc> object = json::ParseTolerant(response.body);
       // Half an answer proves that the request arrived, not what became of it.
       if (object.ok()) {
         done.object = std::make_shared<const json::Doc>(*std::move(object));

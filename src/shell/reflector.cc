@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "json/tolerant.h"
 #include "kube/model/meta.h"
 
 namespace lockstep::shell {
@@ -64,7 +65,7 @@ void Reflector::ListPage(std::string continue_token) {
 void Reflector::OnPage(kube::Response response) {
   // 410 on a page: the continue token outlived its snapshot, so the list starts over.
   if (!response.status.ok()) return Fail(std::move(response.status), Next::kList);
-  Result<json::Doc> list = json::Parse(response.body, {.max_bytes = size_t{1} << 30});
+  Result<json::Doc> list = json::ParseTolerant(response.body);
   if (!list.ok()) return Fail(kube::NoAnswer("list: " + list.error().message), Next::kList);
   last_contact_ = api_.loop().now().mono;
   response.body.clear();
@@ -128,7 +129,7 @@ void Reflector::ArmSilence() {
 }
 
 void Reflector::OnEvent(kube::WatchEventType type, std::string object) {
-  Result<json::Doc> parsed = json::Parse(object);
+  Result<json::Doc> parsed = json::ParseTolerant(object);
   if (parsed.ok()) return OnTree(type, std::make_shared<const json::Doc>(*std::move(parsed)));
   NoteEvent();
   SkipBad(parsed.error().message);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "json/tolerant.h"
 
 namespace lockstep::kube {
 namespace {
@@ -31,7 +32,8 @@ bool IsBlank(std::string_view line) { return line.find_first_not_of(" \t\r") == 
 
 // simdjson reads past the end of its input, so every line is copied into a padded buffer. The DOM parser
 // validates it whole; on-demand alone would accept garbage in the fields it skips, but only on-demand can
-// give the object's own bytes.
+// give the object's own bytes. What the DOM parser can't hold (numbers beyond 64 bits, deep nesting) users
+// may store all the same, and it must not end a watch: then a slower parser decides.
 struct WatchStream::Parser {
   std::vector<char> padded;
   simdjson::dom::parser dom;
@@ -47,7 +49,7 @@ struct WatchStream::Parser {
     padded.resize(std::max(padded.size(), line.size() + simdjson::SIMDJSON_PADDING));
     std::copy(line.begin(), line.end(), padded.begin());
     simdjson::dom::element whole;
-    if (dom.parse(padded.data(), line.size(), false).get(whole) || !whole.is_object()) {
+    if (dom.parse(padded.data(), line.size(), false).get(whole) ? !json::IsWhole(line) : !whole.is_object()) {
       why = "not a JSON object";
       return std::nullopt;
     }
@@ -150,7 +152,7 @@ bool IsJson(std::string_view text) {
   simdjson::dom::parser parser;
   if (parser.allocate(text.size() + 1, WatchStream::kMaxDepth)) return false;
   simdjson::dom::element whole;
-  return !parser.parse(text.data(), text.size(), true).get(whole);
+  return !parser.parse(text.data(), text.size(), true).get(whole) || json::IsWhole(text);
 }
 
 }  // namespace lockstep::kube

@@ -49,7 +49,7 @@ class WatchStream {
   std::unique_ptr<Parser> parser_;
 };
 
-// Whether `text` is one whole JSON value no deeper than WatchStream::kMaxDepth.
+// Whether `text` is one whole JSON value.
 bool IsJson(std::string_view text);
 
 }  // namespace lockstep::kube

@@ -153,14 +153,21 @@ TEST(WatchStream, SizeIsBounded) {
   EXPECT_TRUE(stream.end()->unknown());
 }
 
-TEST(WatchStream, DepthIsBounded) {
-  auto nested = [](int depth) {
-    return Line("ADDED", R"({"a":)" + std::string(static_cast<size_t>(depth), '[') +
-                             std::string(static_cast<size_t>(depth), ']') + "}");
-  };
-  EXPECT_TRUE(ParseWhole(nested(400)).end.ok());
-  EXPECT_TRUE(ParseWhole(nested(600)).end.unknown());
-  EXPECT_TRUE(ParseWhole(nested(400'000)).end.unknown());
+// Users may store what is no fault of the watch: it goes on, and whoever reads the object decides.
+TEST(WatchStream, DeepOrHugeValuesEndNoWatch) {
+  auto object = [](const std::string& value) { return R"({"a":)" + value + "}"; };
+  auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  for (const std::string& value :
+       {nested(400), nested(1500), nested(400'000), std::string("99999999999999999999"), std::string("-1e19"),
+        std::string("-10000000000000000000")}) {
+    Parsed parsed = ParseWhole(Line("ADDED", object(value)) + Line("DELETED", "{}"));
+    EXPECT_TRUE(parsed.end.ok()) << value.substr(0, 30);
+    ASSERT_EQ(parsed.frames.size(), 2u) << value.substr(0, 30);
+    EXPECT_EQ(parsed.frames[0].object, object(value));
+    EXPECT_TRUE(IsJson(object(value)));
+  }
+  EXPECT_TRUE(
+      ParseWhole(Line("ADDED", object(std::string(1500, '[') + std::string(1499, ']')))).end.unknown());
 }
 
 TEST(WatchStream, IsJsonWantsOneWholeValue) {
