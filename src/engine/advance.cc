@@ -9,6 +9,7 @@
 #include "engine/job_status.h"
 #include "engine/leftovers.h"
 #include "engine/limits.h"
+#include "engine/place_gangs.h"
 #include "engine/roles.h"
 #include "engine/seats.h"
 #include "explain/reason.h"
@@ -245,16 +246,18 @@ void AdvanceStart(Draft& draft, GangState& gang, const jobs::Job& job, const Mem
 }
 
 // A rank that existed in this attempt and is gone has failed; so has one that never came while all should
-// run.
+// run. That all exist is on record from Starting on, also for a leader that has not seen them itself.
 std::optional<size_t> VanishedRole(const GangState& gang, const Members& members) {
-  if (members.vanished == 0 && gang.status().phase != GangPhase::kRunning) return {};
+  bool all_existed =
+      gang.status().phase == GangPhase::kStarting || gang.status().phase == GangPhase::kRunning;
+  if (members.vanished == 0 && !all_existed) return {};
   const jobs::Job& job = *gang.job->job();
   for (size_t role = 0; role < job.roles.size(); ++role) {
     std::string label = AsciiLower(job.roles[role].type);
     for (size_t i = 0; i < members.pods[role].size(); ++i) {
       std::string id = label + "/" + std::to_string(i);
       if (members.pods[role][i] != nullptr || gang.succeeded.contains(id)) continue;
-      if (gang.created.contains(id) || gang.status().phase == GangPhase::kRunning) return role;
+      if (gang.created.contains(id) || all_existed) return role;
     }
   }
   return {};

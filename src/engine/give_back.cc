@@ -1,6 +1,7 @@
 #include "engine/give_back.h"
 
 #include "engine/limits.h"
+#include "engine/place_gangs.h"
 
 namespace lockstep::engine {
 
@@ -63,9 +64,7 @@ void Age(Draft& draft, GangState& gang) {
 
 void Wait(Draft& draft, GangState& gang) {
   Age(draft, gang);
-  if (gang.status().not_before && *gang.status().not_before > draft.now.wall) {
-    draft.WakeAt(*gang.status().not_before, gang);
-  }
+  if (std::optional<WallTime> until = BacksOffUntil(gang, draft.now)) draft.WakeAt(*until, gang);
   for (const api::BarredNode& barred : gang.status().barred) {
     if (barred.until > draft.now.wall) draft.WakeAt(barred.until, gang);
   }

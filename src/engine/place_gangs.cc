@@ -80,6 +80,12 @@ bool IsRestarting(const GangState& gang) {
   return gang.status().phase == api::GangPhase::kRestarting || gang.status().reason.code == "Restarting";
 }
 
+std::optional<WallTime> BacksOffUntil(const GangState& gang, Now now) {
+  const std::optional<WallTime>& until = gang.status().not_before;
+  bool holds = until && *until > now.wall && *until <= now.wall + kLongestAttemptBackoff;
+  return holds ? until : std::nullopt;
+}
+
 Turn TurnOf(const World& world, const GangState& gang, Now now) {
   if (world.missing_kinds.contains(gang.framework)) return Turn::kPasses;
   if (gang.gang == nullptr) {  // its create is in flight, or will be tried again
@@ -91,7 +97,7 @@ Turn TurnOf(const World& world, const GangState& gang, Now now) {
   if (gang.job->job()->run_policy.suspend || RefusedTemplate(world, gang) != nullptr ||
       UnmetRule(gang) != nullptr || HeldByClaim(world, gang))
     return Turn::kPasses;
-  if (status.not_before && *status.not_before > now.wall) return Turn::kPasses;
+  if (BacksOffUntil(gang, now)) return Turn::kPasses;
   if (status.phase == api::GangPhase::kRestarting) return Turn::kComes;
   if (OldPodsLeft(world, gang)) return IsRestarting(gang) ? Turn::kComes : Turn::kPasses;
   if (!RolesChecked(gang)) return CheckFailure(world, gang) ? Turn::kPasses : Turn::kComes;
@@ -109,8 +115,7 @@ std::optional<api::GangReason> HeldBack(const World& world, const GangState& gan
     return api::GangReason{"Unsupported", "its pods ask for " + *rule + ", which Lockstep can't honour yet"};
   }
   if (std::optional<api::GangReason> held = HeldByClaim(world, gang)) return held;
-  bool backs_off = status.not_before && *status.not_before > now.wall;
-  if (backs_off || OldPodsLeft(world, gang) || status.phase == api::GangPhase::kRestarting) {
+  if (BacksOffUntil(gang, now) || OldPodsLeft(world, gang) || status.phase == api::GangPhase::kRestarting) {
     // What it comes back from, told when that happened.
     if (!status.reason.code.empty()) return status.reason;
     return api::GangReason{"OldPodsLeft", "pods of an older attempt are still ending"};

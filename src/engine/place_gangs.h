@@ -11,6 +11,10 @@ namespace lockstep::engine {
 enum class Turn { kNow, kComes, kPasses };
 Turn TurnOf(const cluster::World& world, const cluster::GangState& gang, Now now);
 
+// Until when it backs off after failed starts. Nothing if it does not, or if what is recorded is later than
+// any back-off of ours: then somebody else wrote that.
+std::optional<WallTime> BacksOffUntil(const cluster::GangState& gang, Now now);
+
 // Why this gang may not start now although it might fit: suspended, backing off, its template refused or not
 // checked yet, pods of an older attempt left. Nothing if it may.
 std::optional<api::GangReason> HeldBack(const cluster::World& world, const cluster::GangState& gang, Now now);

@@ -44,10 +44,12 @@ void RefusePerPodRules(kube::PodNeed& need) {
 }
 
 // The pod as it will be created, where pods are assigned on some node: what is refused only with a node is to
-// be seen before the first of them starts. One name for all jobs of the template, since the answer tells it.
+// be seen before the first of them starts. One name for all jobs of the template, since the answer tells it;
+// and one that no pod has, since a name that is taken is refused in a dry run too.
 json::Doc DryRunPod(const cluster::Nodes& nodes, const jobs::Job& job, size_t role, api::Way way) {
   json::Doc pod = job.framework->PodFor(job, role, 0);
-  pod["metadata"]["name"] = AsciiLower(job.roles[role].type) + "-check";
+  std::string of = json::Dump(*job.roles[role].pod_template);
+  pod["metadata"]["name"] = AsciiLower(job.roles[role].type) + "-check-" + std::to_string(StableHash(of));
   // Only to assign is the node named: an affinity would come back as a need.
   bool open = way == api::Way::kAssign && !pod["spec"].contains("nodeName") && nodes.size() > 0;
   jobs::SendBy(pod, way, open ? nodes.name(nodes.ByName().front()) : "");

@@ -107,6 +107,12 @@ std::string FreeName(const Draft& draft, const GangState& gang, const std::strin
   return jobs::PodName(upstream + "-r1", 1);
 }
 
+bool HasRanksName(const jobs::Job& job, size_t role, const PodRecord& pod) {
+  std::string upstream = jobs::ReplicaName(job, job.roles[role], pod.index);
+  return pod.name == jobs::PodName(upstream, pod.attempt) ||
+         pod.name == jobs::PodName(upstream + "-r1", pod.attempt);
+}
+
 }  // namespace
 
 void BindPod(Draft& draft, GangState& gang, const PodRecord& pod, const std::string& node) {
@@ -181,15 +187,20 @@ Members CountMembers(GangState& gang, const jobs::Job& job) {
       continue;
     if (pod->index >= job.roles[role->second].replicas) continue;
     PodPtr& place = members.pods[role->second][static_cast<size_t>(pod->index)];
-    if (place != nullptr) continue;
-    place = pod;
-    if (AwaitsBinding(gang, *pod)) {
-      // The other scheduler has the time that a start has; our own bindings belong to the placement.
-      if (gang.status().way == api::Way::kSteer) ++members.existing;
-      if (gang.status().way == api::Way::kSteer && pod->unschedulable) members.unplaced = pod.get();
-      continue;
+    // Of two that claim one rank (somebody made a copy) it is the one that has the rank's name.
+    if (place == nullptr || HasRanksName(job, role->second, *pod)) place = pod;
+  }
+  for (size_t role = 0; role < job.roles.size(); ++role) {
+    for (const PodPtr& pod : members.pods[role]) {
+      if (pod == nullptr) continue;
+      if (AwaitsBinding(gang, *pod)) {
+        // The other scheduler has the time that a start has; our own bindings belong to the placement.
+        if (gang.status().way == api::Way::kSteer) ++members.existing;
+        if (gang.status().way == api::Way::kSteer && pod->unschedulable) members.unplaced = pod.get();
+        continue;
+      }
+      Count(gang, job.roles[role], *pod, members.counts[role], members);
     }
-    Count(gang, job.roles[role->second], *pod, members.counts[role->second], members);
   }
   for (size_t role = 0; role < job.roles.size(); ++role) {
     std::string label = AsciiLower(job.roles[role].type);
