@@ -322,6 +322,36 @@ TEST(Step, WhatHappensToACopyOfTheWorldDoesNotHappenToIt) {
   EXPECT_EQ(engine.Gang("b").status().attempt, 1);
 }
 
+TEST(Step, ACopyOfAPodDecidesNothing) {
+  HandDriven engine;
+  engine.Nodes(1, 4);
+  engine.Job("a", 2);
+  engine.Settle();
+  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
+  engine.Settle();
+  ASSERT_EQ(engine.Gang("a").status().phase, api::GangPhase::kRunning);
+  // Whichever way its name sorts.
+  for (const char* name : {"aaa", "zzz"}) {
+    json::Doc metadata = {{"name", name}, {"uid", std::string("uid-of-") + name}};
+    engine.Edit(kube::kPods, "pods/default/a-worker-0",
+                {{"metadata", metadata}, {"status", {{"phase", "Failed"}}}});
+    engine.Settle();
+    EXPECT_EQ(engine.Gang("a").status().attempt, 1) << name;
+    EXPECT_EQ(engine.Gang("a").status().phase, api::GangPhase::kRunning) << name;
+  }
+}
+
+TEST(Step, ABackOffThatSomebodyElseWroteIsNone) {
+  HandDriven engine;
+  engine.Nodes(1, 2);
+  engine.Job("a", 2);
+  engine.RunUntil(cluster::ActionKind::kWriteGang);
+  engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a",
+              {{"status", {{"notBefore", "9999-01-01T00:00:00Z"}}}});
+  engine.Settle();
+  EXPECT_EQ(engine.Gang("a").status().attempt, 1);
+}
+
 TEST(Step, ForgetsTheShapesAndClaimsOfJobsThatAreGone) {
   HandDriven engine;
   engine.Nodes(1, 1);
