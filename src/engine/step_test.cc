@@ -322,36 +322,6 @@ TEST(Step, WhatHappensToACopyOfTheWorldDoesNotHappenToIt) {
   EXPECT_EQ(engine.Gang("b").status().attempt, 1);
 }
 
-TEST(Step, ACopyOfAPodDecidesNothing) {
-  HandDriven engine;
-  engine.Nodes(1, 4);
-  engine.Job("a", 2);
-  engine.Settle();
-  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
-  engine.Settle();
-  ASSERT_EQ(engine.Gang("a").status().phase, api::GangPhase::kRunning);
-  // Whichever way its name sorts.
-  for (const char* name : {"aaa", "zzz"}) {
-    json::Doc metadata = {{"name", name}, {"uid", std::string("uid-of-") + name}};
-    engine.Edit(kube::kPods, "pods/default/a-worker-0",
-                {{"metadata", metadata}, {"status", {{"phase", "Failed"}}}});
-    engine.Settle();
-    EXPECT_EQ(engine.Gang("a").status().attempt, 1) << name;
-    EXPECT_EQ(engine.Gang("a").status().phase, api::GangPhase::kRunning) << name;
-  }
-}
-
-TEST(Step, ABackOffThatSomebodyElseWroteIsNone) {
-  HandDriven engine;
-  engine.Nodes(1, 2);
-  engine.Job("a", 2);
-  engine.RunUntil(cluster::ActionKind::kWriteGang);
-  engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a",
-              {{"status", {{"notBefore", "9999-01-01T00:00:00Z"}}}});
-  engine.Settle();
-  EXPECT_EQ(engine.Gang("a").status().attempt, 1);
-}
-
 TEST(Step, ForgetsTheShapesAndClaimsOfJobsThatAreGone) {
   HandDriven engine;
   engine.Nodes(1, 1);
@@ -374,52 +344,6 @@ TEST(Step, ForgetsTheShapesAndClaimsOfJobsThatAreGone) {
   EXPECT_LT(engine.world.checks.size(), 100U);
   EXPECT_LT(engine.world.nodes.class_count(), 300U);
   EXPECT_LT(engine.world.claimants.size(), 300U);
-}
-
-TEST(Step, AGangWhoseStatusCannotBeReadIsWrittenAnewFromItsPods) {
-  HandDriven engine;
-  RunPair(engine);
-  ASSERT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
-
-  engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a",
-              {{"status", {{"placement", json::Doc::array({"garbage==="})}, {"attempt", INT64_MAX}}}});
-  engine.Settle();
-
-  EXPECT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
-  EXPECT_EQ(engine.Gang("a").status().attempt, 1) << "the pods go on";
-  EXPECT_THAT(engine.Gang("a").status().placement, SizeIs(2));
-  EXPECT_THAT(engine.Gang("a").held, SizeIs(2));
-}
-
-TEST(Step, AGangThatSomebodyMarkedAsOverIsReopened) {
-  HandDriven engine;
-  RunPair(engine);
-
-  engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a", {{"status", {{"phase", "Failed"}}}});
-  engine.Settle();
-
-  EXPECT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
-  EXPECT_EQ(engine.Gang("a").status().attempt, 1);
-}
-
-TEST(Step, SomebodyWhoWritesAgainstUsSlowsUsDown) {
-  HandDriven engine;
-  engine.Nodes(2, 1);
-  engine.Job("a", 2);
-  int writes = 0;
-  for (int round = 0; round < 1000; ++round) {
-    for (const Action& action : engine.Step()) {
-      if (action.kind != ActionKind::kWriteGang) {
-        engine.Applied(action);
-        continue;
-      }
-      ++writes;
-      engine.Answered(action, kube::ErrorStatus(409, "Conflict", "the object has been modified"));
-    }
-    engine.now.mono += milliseconds(10);
-  }
-  EXPECT_GT(writes, 3);
-  EXPECT_LT(writes, 30) << "in ten seconds";
 }
 
 // The gangs whose placement the engine records, in order, while nobody ever ends.
@@ -471,54 +395,6 @@ TEST(Step, WhatRunsIsLeftAloneWhileTheServerLacksItsKind) {
   engine.world.missing_kinds.clear();
   engine.world.Touch(engine.Gang("a").key);
   EXPECT_TRUE(engine.RunUntil(ActionKind::kWriteGang)) << "the failed rank is seen now";
-}
-
-TEST(Step, APodThatLostItsLabelsIsDeletedAndItsRankRestartsTheGang) {
-  HandDriven engine;
-  engine.Nodes(2, 1);
-  engine.Job("a", 2);
-  engine.Settle();
-  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
-  engine.Settle();
-  ASSERT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
-  engine.Edit(kube::kPods, "pods/default/a-worker-1",
-              {{"metadata", {{"labels", {{"training.kubeflow.org/job-name", nullptr}}}}}});
-  std::vector<Action> actions = engine.Step();
-  EXPECT_THAT(Text(actions), HasSubstr("pods/default/a-worker-1"));
-  EXPECT_THAT(actions, Contains(Is(ActionKind::kDeletePod)));
-  EXPECT_THAT(Text(actions), HasSubstr("LabelsLost"));
-  EXPECT_EQ(engine.Gang("a").status().phase, GangPhase::kRestarting);
-  EXPECT_EQ(engine.Gang("a").held.size(), 2u) << "its process still uses the node";
-}
-
-TEST(Step, SeatsThatSomebodyWroteAwayAreReadFromThePods) {
-  for (const json::Doc& patch : {json::Doc{{"status", {{"placement", nullptr}}}},
-                                 json::Doc{{"status", {{"attempt", 0}}}}, json::Doc{{"status", nullptr}}}) {
-    HandDriven engine;
-    engine.Nodes(2, 1);
-    engine.Job("a", 2);
-    engine.Settle();
-    for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
-    engine.Settle();
-    std::vector<api::NodeSeats> placement = engine.Gang("a").status().placement;
-    engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a", patch);
-    engine.Settle();
-    EXPECT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning) << patch;
-    EXPECT_EQ(engine.Gang("a").status().attempt, 1) << patch;
-    EXPECT_EQ(engine.Gang("a").status().placement, placement) << patch;
-  }
-}
-
-TEST(Step, SeatsThatNoPodShowsAreGivenBack) {
-  HandDriven engine;
-  engine.Nodes(2, 1);
-  engine.Job("a", 2);
-  ASSERT_TRUE(engine.RunUntil(ActionKind::kCreatePod));
-  engine.Gone(kube::kPods, "pods/default/a-worker-1");
-  engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a",
-              {{"status", {{"phase", "Running"}, {"placement", nullptr}}}});
-  engine.Step();
-  EXPECT_EQ(engine.Gang("a").status().phase, GangPhase::kQueued);
 }
 
 }  // namespace
