@@ -64,8 +64,8 @@ void Operator::MakeReflectors() {
     callbacks.on_failed = [this] { ScheduleStep(); };
     ReflectorOptions reflector;
     reflector.jitter_seed = options_.identity;
-    reflector.optional = IsAdmission(resource);
-    if (reflector.optional) reflector.longest_backoff = minutes(5);
+    reflector.optional = IsAdmission(resource) || &resource == &kube::kPodGroups;
+    if (IsAdmission(resource)) reflector.longest_backoff = minutes(5);
     reflectors_.push_back(
         std::make_unique<Reflector>(api_, resource, std::move(scope), std::move(callbacks), reflector));
     reflectors_.back()->Start();
