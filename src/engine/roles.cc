@@ -77,7 +77,8 @@ void Check(Draft& draft, GangState& gang, const jobs::Job& job, size_t role) {
   api::Way way = WayOf(draft.world, gang);
   if (check.with_node) way = api::Way::kBind;
   // A template that was checked while there was no node to name is checked again once there is one.
-  changed |= way == api::Way::kAssign && check.need && !check.names_node && draft.world.nodes.size() > 0;
+  changed |= way == api::Way::kAssign && check.need && !check.refusal && !check.names_node &&
+             draft.world.nodes.size() > 0;
   if (check.in_flight || (!changed && draft.now.mono < check.valid_until)) return;
   kube::Request request;
   request.verb = kube::Verb::kCreate;

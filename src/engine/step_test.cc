@@ -49,6 +49,28 @@ TEST(Step, AsksAdmissionAndRecordsTheGangFirst) {
   EXPECT_THAT(actions, Not(Contains(Is(ActionKind::kCreatePod))));
 }
 
+// Its namespace is being terminated, say.
+TEST(Step, ATemplateThatIsRefusedWithAndWithoutANodeIsNotAskedAtOnceAgain) {
+  HandDriven engine;
+  engine.Nodes(2, 1);
+  engine.Job("a", 1);
+  engine.Settle();
+  engine.now.mono += hours(1);
+  engine.Job("b", 1);
+  int asked = 0;
+  for (int round = 0; round < 20; ++round) {
+    for (const Action& action : engine.Step()) {
+      if (action.kind != ActionKind::kCheckTemplate) {
+        engine.Applied(action);
+        continue;
+      }
+      ++asked;
+      engine.Answered(action, kube::ErrorStatus(403, "Forbidden", "no"));
+    }
+  }
+  EXPECT_EQ(asked, 2);
+}
+
 TEST(Step, WritesThePlacementBeforeTheFirstPod) {
   HandDriven engine;
   engine.Nodes(8, 1);
