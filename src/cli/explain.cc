@@ -179,7 +179,7 @@ int ExplainJob(RealLoop& loop, kube::Api& api, const Flags& flags, const std::st
 int ExplainNode(RealLoop& loop, kube::Api& api, const Flags& flags, const std::string& name) {
   Result<cluster::World> world = LookAtCluster(api, loop, "", kLongestLook);
   if (!world.ok()) return Fail(world.error().message);
-  std::optional<explain::NodeSheet> sheet = engine::NodeSheetOf(*std::move(world), name);
+  std::optional<explain::NodeSheet> sheet = engine::NodeSheetOf(*world, name);
   if (!sheet) return Fail("node " + name + ": no such node");
   std::string text = flags.output == "json" ? json::DumpPretty(explain::NodeSheetDoc(*sheet)) + "\n"
                                             : explain::NodeSheetText(*sheet);

@@ -16,24 +16,6 @@ using ::testing::SizeIs;
 
 MATCHER_P(Is, kind, "") { return arg.kind == kind; }
 
-std::string Text(const std::vector<Action>& actions) {
-  std::string text;
-  for (const Action& action : actions) {
-    text +=
-        std::string(cluster::KindText(action.kind)) + " " + action.touches + " " + action.request.body + "\n";
-  }
-  return text;
-}
-
-// Job "a", two workers on two nodes, runs.
-void RunPair(HandDriven& engine) {
-  engine.Nodes(2, 1);
-  engine.Job("a", 2);
-  engine.Settle();
-  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
-  engine.Settle();
-}
-
 TEST(ByHand, ACopyOfAPodDecidesNothing) {
   HandDriven engine;
   engine.Nodes(1, 4);
@@ -66,7 +48,7 @@ TEST(ByHand, ABackOffThatSomebodyElseWroteIsNone) {
 
 TEST(ByHand, AGangWhoseStatusCannotBeReadIsWrittenAnewFromItsPods) {
   HandDriven engine;
-  RunPair(engine);
+  engine.RunPair();
   ASSERT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
 
   engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a",
@@ -81,7 +63,7 @@ TEST(ByHand, AGangWhoseStatusCannotBeReadIsWrittenAnewFromItsPods) {
 
 TEST(ByHand, AGangThatSomebodyMarkedAsOverIsReopened) {
   HandDriven engine;
-  RunPair(engine);
+  engine.RunPair();
 
   engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a", {{"status", {{"phase", "Failed"}}}});
   engine.Settle();
@@ -121,9 +103,9 @@ TEST(ByHand, APodThatLostItsLabelsIsDeletedAndItsRankRestartsTheGang) {
   engine.Edit(kube::kPods, "pods/default/a-worker-1",
               {{"metadata", {{"labels", {{"training.kubeflow.org/job-name", nullptr}}}}}});
   std::vector<Action> actions = engine.Step();
-  EXPECT_THAT(Text(actions), HasSubstr("pods/default/a-worker-1"));
+  EXPECT_THAT(testing::Text(actions), HasSubstr("pods/default/a-worker-1"));
   EXPECT_THAT(actions, Contains(Is(ActionKind::kDeletePod)));
-  EXPECT_THAT(Text(actions), HasSubstr("LabelsLost"));
+  EXPECT_THAT(testing::Text(actions), HasSubstr("LabelsLost"));
   EXPECT_EQ(engine.Gang("a").status().phase, GangPhase::kRestarting);
   EXPECT_EQ(engine.Gang("a").held.size(), 2u) << "its process still uses the node";
 }

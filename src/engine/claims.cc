@@ -8,7 +8,7 @@ using cluster::ClaimState;
 
 namespace {
 
-api::GangReason ReasonFor(const cluster::Volumes& volumes, const std::string& claim, ClaimState state) {
+api::GangReason ReasonFor(const std::string& claim, ClaimState state) {
   std::string name = claim.substr(claim.find('/') + 1);
   std::string uses = "its pods use the claim " + name;
   switch (state) {
@@ -50,7 +50,7 @@ std::optional<api::GangReason> HeldByClaim(const cluster::World& world, const cl
     for (const std::string& claim : role.need.claims) {
       ClaimState state = volumes.StateOf(claim);
       if (state != ClaimState::kUsable && state != ClaimState::kWaitsForConsumer)
-        return ReasonFor(volumes, claim, state);
+        return ReasonFor(claim, state);
     }
   }
   return {};

@@ -20,14 +20,6 @@ void Annotate(HandDriven& engine, const std::string& text) {
   engine.Edit(kube::kPyTorchJobs, kJob, {{"metadata", {{"annotations", annotations}}}});
 }
 
-void RunPair(HandDriven& engine) {
-  engine.Nodes(2, 1);
-  engine.Job("a", 2);
-  engine.Settle();
-  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
-  engine.Settle();
-}
-
 TEST(Counters, AFirstAttemptThatRunsCostsNoWrite) {
   HandDriven engine;
   engine.Nodes(2, 1);
@@ -40,7 +32,7 @@ TEST(Counters, AFirstAttemptThatRunsCostsNoWrite) {
 
 TEST(Counters, ARestartIsMirroredIntoTheJob) {
   HandDriven engine;
-  RunPair(engine);
+  engine.RunPair();
   engine.Edit(kube::kPyTorchJobs, kJob,
               {{"spec", {{"runPolicy", {{"suspend", true}}}}}, {"metadata", {{"generation", 2}}}});
   std::optional<Action> mirror = engine.RunUntil(ActionKind::kMirrorCounters);
@@ -75,7 +67,7 @@ TEST(Counters, WhatIsNoSuchTextSaysNothing) {
 
 TEST(Counters, NumbersThatSomebodyMadeHugeAreNotMirroredForEver) {
   HandDriven engine;
-  RunPair(engine);
+  engine.RunPair();
   engine.Edit(kube::kGangs, "gangs/default/pytorchjob-a",
               {{"status", {{"restarts", {{"policy", 4'000'000'000}, {"fault", 0}}}}}});
   int mirrored = 0;

@@ -56,9 +56,8 @@ std::string KeptOff(const World& world, const GangState& gang, NodeId node) {
     cluster::SeatIndex::Row row = world.nodes.Judge(node, role.pod_class, cluster::View::kNow);
     if (row.seats > 0) return "";
     if (why.empty())
-      why = explain::RefusedText(
-          {row.refusal.reason, gang::DetailOf(world.nodes, role.pod_class, row.refusal), 1},
-          /*one=*/true, "it");
+      why =
+          explain::RefusedText(row.refusal.reason, gang::DetailOf(world.nodes, role.pod_class, row.refusal));
   }
   return why;
 }
@@ -76,7 +75,7 @@ void TellWaiting(const World& world, NodeId node, NodeSheet& sheet) {
 
 }  // namespace
 
-std::optional<NodeSheet> NodeSheetOf(World world, const std::string& name) {
+std::optional<NodeSheet> NodeSheetOf(const World& world, const std::string& name) {
   std::optional<NodeId> node = world.nodes.Find(name);
   if (!node) return {};
   NodeSheet sheet{.name = name, .state = StateOf(world.nodes.facts(*node))};

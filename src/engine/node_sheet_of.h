@@ -7,8 +7,7 @@
 
 namespace lockstep::engine {
 
-// Who is on a node, and what keeps the jobs that wait off it; nothing if there is no such node. The World is
-// the caller's own copy.
-std::optional<explain::NodeSheet> NodeSheetOf(cluster::World world, const std::string& node);
+// Who is on a node, and what keeps the jobs that wait off it; nothing if there is no such node.
+std::optional<explain::NodeSheet> NodeSheetOf(const cluster::World& world, const std::string& node);
 
 }  // namespace lockstep::engine

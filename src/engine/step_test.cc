@@ -20,24 +20,6 @@ using ::testing::SizeIs;
 
 MATCHER_P(Is, kind, "") { return arg.kind == kind; }
 
-std::string Text(const std::vector<Action>& actions) {
-  std::string text;
-  for (const Action& action : actions) {
-    text +=
-        std::string(cluster::KindText(action.kind)) + " " + action.touches + " " + action.request.body + "\n";
-  }
-  return text;
-}
-
-// Job "a", two workers on two nodes, runs.
-void RunPair(HandDriven& engine) {
-  engine.Nodes(2, 1);
-  engine.Job("a", 2);
-  engine.Settle();
-  for (const char* pod : {"a-worker-0", "a-worker-1"}) engine.PodIs(pod, "Running");
-  engine.Settle();
-}
-
 TEST(Step, AsksAdmissionAndRecordsTheGangFirst) {
   HandDriven engine;
   engine.Nodes(8, 1);
@@ -235,7 +217,7 @@ TEST(Step, ARefusedPodUndoesTheAttemptAndTheNumberStaysUsed) {
 
 TEST(Step, AFailedRankRestartsTheWholeGangAndIsCountedBeforeAnythingIsDeleted) {
   HandDriven engine;
-  RunPair(engine);
+  engine.RunPair();
   ASSERT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
 
   engine.PodIs("a-worker-1", "Failed");
@@ -252,7 +234,7 @@ TEST(Step, AFailedRankRestartsTheWholeGangAndIsCountedBeforeAnythingIsDeleted) {
 
 TEST(Step, ADrainIsNotCountedEvenWhenThePodIsGoneBeforeItIsLookedAt) {
   HandDriven engine;
-  RunPair(engine);
+  engine.RunPair();
   ASSERT_EQ(engine.Gang("a").status().phase, GangPhase::kRunning);
 
   engine.Disrupt("a-worker-1", "EvictionByEvictionAPI");
@@ -267,7 +249,7 @@ TEST(Step, ADrainIsNotCountedEvenWhenThePodIsGoneBeforeItIsLookedAt) {
 
 TEST(Step, AKubeletThatEvictsForWhatThePodUsedIsCounted) {
   HandDriven engine;
-  RunPair(engine);
+  engine.RunPair();
   engine.Disrupt("a-worker-1", "TerminationByKubelet");
   engine.Gone(kube::kPods, "pods/default/a-worker-1");
   std::vector<Action> actions = engine.Step();
@@ -316,10 +298,10 @@ TEST(Step, TheSameEventsGiveTheSameActionsAndASettledWorldNone) {
     std::string all;
     for (int i = 0; i < 12; ++i) {
       std::vector<Action> actions = engine.Step();
-      all += Text(actions);
+      all += testing::Text(actions);
       for (const Action& action : actions) engine.Applied(action);
     }
-    all += "then: " + Text(engine.Step());
+    all += "then: " + testing::Text(engine.Step());
     return all;
   };
   std::string first = run();
@@ -409,7 +391,7 @@ TEST(Step, AGangThatHasWaitedTooLongLetsNobodyBy) {
 
 TEST(Step, WhatRunsIsLeftAloneWhileTheServerLacksItsKind) {
   HandDriven engine;
-  RunPair(engine);
+  engine.RunPair();
   engine.world.missing_kinds.insert(jobs::FrameworkOf(kube::kPyTorchJobs));
   engine.PodIs("a-worker-0", "Failed");
   EXPECT_THAT(engine.Step(), IsEmpty());

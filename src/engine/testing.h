@@ -9,6 +9,16 @@
 // A hand-driven engine for tests: documents go in, actions come out, and the test says what became of each.
 namespace lockstep::engine::testing {
 
+// One line for each: what it is, what it touches, and its body.
+inline std::string Text(const std::vector<cluster::Action>& actions) {
+  std::string text;
+  for (const cluster::Action& action : actions) {
+    text +=
+        std::string(cluster::KindText(action.kind)) + " " + action.touches + " " + action.request.body + "\n";
+  }
+  return text;
+}
+
 class HandDriven {
  public:
   cluster::World world;
@@ -154,6 +164,15 @@ class HandDriven {
 
   const cluster::GangState& Gang(const std::string& job, const std::string& plural = "pytorchjobs") const {
     return world.gangs.at(plural + "/default/" + job);
+  }
+
+  // Job "a", two workers on two nodes, runs.
+  void RunPair() {
+    Nodes(2, 1);
+    Job("a", 2);
+    Settle();
+    for (const char* pod : {"a-worker-0", "a-worker-1"}) PodIs(pod, "Running");
+    Settle();
   }
 
   // What the kubelet says of a pod that was created.

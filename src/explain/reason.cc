@@ -30,12 +30,10 @@ std::string QuantityText(std::string_view resource, kube::Amount amount) {
   return kube::FormatQuantity(std::max<kube::Amount>(amount, 0), IsBytes(resource));
 }
 
-std::string RefusedText(const gang::RefusedNodes& refused) {
-  return RefusedText(refused, refused.nodes == 1, Nodes(refused.nodes));
-}
+namespace {
 
-std::string RefusedText(const gang::RefusedNodes& refused, bool one, const std::string& nodes) {
-  switch (refused.reason) {
+std::string Refused(cluster::Reason reason, const std::string& detail, const std::string& nodes, bool one) {
+  switch (reason) {
     case cluster::Reason::kBarred:
       return nodes + (one ? " is" : " are") + " barred for this job after refusing its pods";
     case cluster::Reason::kNotReady:
@@ -43,34 +41,44 @@ std::string RefusedText(const gang::RefusedNodes& refused, bool one, const std::
     case cluster::Reason::kUnschedulable:
       return nodes + (one ? " is" : " are") + " cordoned";
     case cluster::Reason::kTaint:
-      return nodes + (one ? " has" : " have") + " the taint " + refused.detail;
+      return nodes + (one ? " has" : " have") + " the taint " + detail;
     case cluster::Reason::kSelector:
-      if (!refused.detail.empty()) return nodes + (one ? " is" : " are") + " not " + refused.detail;
+      if (!detail.empty()) return nodes + (one ? " is" : " are") + " not " + detail;
       return nodes + (one ? " lacks" : " lack") + " the wanted labels";
     case cluster::Reason::kHostPort:
       return nodes + (one ? " has" : " have") + " the host port in use";
     case cluster::Reason::kResource:
-      return nodes + (one ? " has" : " have") + " too little " + refused.detail;
+      return nodes + (one ? " has" : " have") + " too little " + detail;
     case cluster::Reason::kPods:
       return nodes + (one ? " is" : " are") + " full of pods";
     case cluster::Reason::kVolume:
-      return nodes + " can't reach the volume of the claim " + refused.detail;
+      return nodes + " can't reach the volume of the claim " + detail;
     case cluster::Reason::kVolumeLimit:
       return nodes + (one ? " takes" : " take") + " no more volumes";
     case cluster::Reason::kNoTopology:
-      return nodes + (one ? " lacks" : " lack") + " the label " + refused.detail + " that its rules go by";
+      return nodes + (one ? " lacks" : " lack") + " the label " + detail + " that its rules go by";
     case cluster::Reason::kAntiAffinity:
-      return nodes + (one ? " is" : " are") + " excluded by anti-affinity with " + refused.detail;
+      return nodes + (one ? " is" : " are") + " excluded by anti-affinity with " + detail;
     case cluster::Reason::kAffinity:
       return nodes + (one ? " is" : " are") + " near no pod that its pods must be near";
     case cluster::Reason::kSpread:
-      return nodes + " would break the spread over " + refused.detail;
+      return nodes + " would break the spread over " + detail;
     case cluster::Reason::kVolumeInUse:
       return "a volume of theirs is in use elsewhere, which keeps them from " + nodes;
     case cluster::Reason::kNone:
       break;
   }
   return nodes + " fit";
+}
+
+}  // namespace
+
+std::string RefusedText(const gang::RefusedNodes& refused) {
+  return Refused(refused.reason, refused.detail, Nodes(refused.nodes), refused.nodes == 1);
+}
+
+std::string RefusedText(cluster::Reason reason, const std::string& detail) {
+  return Refused(reason, detail, "it", /*one=*/true);
 }
 
 namespace {

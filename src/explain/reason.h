@@ -42,8 +42,9 @@ std::string AmountText(std::string_view resource, kube::Amount amount);
 // The same without the resource: "8", "1500m", "20Gi". Nothing is less than 0.
 std::string QuantityText(std::string_view resource, kube::Amount amount);
 
-// "3 nodes have the taint team=x:NoSchedule"; of one node: "it has the taint ...".
+// "3 nodes have the taint team=x:NoSchedule".
 std::string RefusedText(const gang::RefusedNodes& refused);
-std::string RefusedText(const gang::RefusedNodes& refused, bool one, const std::string& nodes);
+// The same of one node that was named before: "it has the taint team=x:NoSchedule".
+std::string RefusedText(cluster::Reason reason, const std::string& detail);
 
 }  // namespace lockstep::explain

@@ -143,7 +143,7 @@ void Reflector::NoteEvent() {
   ++counts_.events;
 }
 
-void Reflector::OnTree(kube::WatchEventType type, json::DocPtr doc) {
+void Reflector::OnTree(kube::WatchEventType type, const json::DocPtr& doc) {
   NoteEvent();
   std::string version = json::GetString(*doc, "metadata.resourceVersion");
   if (!version.empty()) resource_version_ = version;

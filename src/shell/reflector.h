@@ -84,7 +84,7 @@ class Reflector final : public kube::WatchHandler {
   size_t size() const { return known_.size(); }
 
   void OnEvent(kube::WatchEventType type, std::string object) override;
-  void OnTree(kube::WatchEventType type, json::DocPtr object) override;
+  void OnTree(kube::WatchEventType type, const json::DocPtr& object) override;
   void OnEnd(kube::Status status) override;
 
  private:

@@ -22,8 +22,8 @@ class DelayedHandler : public kube::WatchHandler {
   void OnEvent(kube::WatchEventType type, std::string object) override {
     Enqueue([this, type, object = std::move(object)]() mutable { to_.OnEvent(type, std::move(object)); });
   }
-  void OnTree(kube::WatchEventType type, json::DocPtr object) override {
-    Enqueue([this, type, object = std::move(object)] { to_.OnTree(type, object); });
+  void OnTree(kube::WatchEventType type, const json::DocPtr& object) override {
+    Enqueue([this, type, object] { to_.OnTree(type, object); });
   }
   void OnEnd(kube::Status status) override {
     Enqueue([this, status = std::move(status)]() mutable { to_.OnEnd(std::move(status)); });

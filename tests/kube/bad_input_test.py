@@ -172,6 +172,25 @@ def check_amounts(cluster):
                describe=lambda: summary(cluster.job("extra")))
 
 
+def check_odd_values(cluster):
+    """What no parser likes may stand in a template all the same; and a pod has the name that a dry run might have."""
+    nested = "deepest"
+    for _ in range(900):
+        nested = [nested]
+    for name, value in (("larger-than-64-bits", 10 ** 20), ("nested", nested)):
+        cluster.submit(broken(name, **{"Worker/template/spec/odd": value}))
+    for role in ("master", "worker"):
+        cluster.api.create(f"{CORE}/namespaces/default/pods", {
+            "metadata": {"name": f"{role}-check"},
+            "spec": {"containers": [{"name": "c", "image": "i"}], "schedulerName": "nobody"}})
+    cluster.submit(pytorchjob("sound-as-well", 2, requests={"cpu": "11m"}))
+    for name in ("sound-as-well", "larger-than-64-bits", "nested"):
+        wait_until(f"{name} succeeded", lambda name=name: is_true(cluster.job(name), "Succeeded"),
+                   describe=lambda name=name: summary(cluster.job(name)))
+    for role in ("master", "worker"):
+        cluster.api.request("DELETE", f"{CORE}/namespaces/default/pods/{role}-check", {"gracePeriodSeconds": 0})
+
+
 def check_missing_kind(cluster):
     """A cluster need not have every kind: without the CRD of TFJobs everybody else goes on."""
     cluster.kubectl("delete", "crd", "tfjobs.kubeflow.org")
@@ -199,6 +218,7 @@ def main():
     cluster.install(older_crds(cluster))
     check_broken(cluster)
     check_amounts(cluster)
+    check_odd_values(cluster)
     assert gate.cut() > 0
     cluster.submit(pytorchjob("after-cut", 4))
     wait_until("after-cut succeeded", lambda: is_true(cluster.job("after-cut"), "Succeeded"))

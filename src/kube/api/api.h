@@ -74,7 +74,7 @@ class WatchHandler {
   virtual ~WatchHandler() = default;
   virtual void OnEvent(WatchEventType type, std::string object) = 0;  // the object as JSON
   // The same from a server in this process, which has the object as a tree. Nobody changes it.
-  virtual void OnTree(WatchEventType type, json::DocPtr object) { OnEvent(type, json::Dump(*object)); }
+  virtual void OnTree(WatchEventType type, const json::DocPtr& object) { OnEvent(type, json::Dump(*object)); }
   virtual void OnEnd(Status status) = 0;
 };
 
