@@ -153,11 +153,11 @@ void Reflector::OnTree(kube::WatchEventType type, const json::DocPtr& doc) {
       return;
     case kube::WatchEventType::kAdded:
     case kube::WatchEventType::kModified:
-      Deliver(std::move(doc), list_number_);
+      Deliver(doc, list_number_);
       return;
     case kube::WatchEventType::kDeleted: {
       std::string key = kube::KeyOf(*doc);
-      Forget(key, std::move(doc));
+      Forget(key, doc);
       return;
     }
   }
