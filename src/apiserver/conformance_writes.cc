@@ -334,9 +334,10 @@ void GatesOnlyGo(Session& s) {
            "and never turned elsewhere");
 
   gates.push_back({{"name", "example.com/c"}});
-  s.ExpectStatus(
-      s.Patch(kPods, s.Name(), {{"spec", {{"schedulingGates", gates}}}}).status, 422, "Invalid",
-      "Pod \"" + s.Name() + "\" is invalid: spec.schedulingGates: Forbidden: only deletion is allowed");
+  s.ExpectStatus(s.Patch(kPods, s.Name(), {{"spec", {{"schedulingGates", gates}}}}).status, 422, "Invalid",
+                 "Pod \"" + s.Name() +
+                     "\" is invalid: spec.schedulingGates[2].name: Forbidden: only deletion is " +
+                     "allowed, but found new scheduling gate 'example.com/c'");
   s.Expect(s.Patch(kPods, s.Name(), {{"spec", {{"schedulingGates", Doc::array()}}}}).status.ok(),
            "gates are lifted");
   s.Expect(require(Doc::array({RequiredTerm("metadata.name", "another")})).code == 422,

@@ -163,11 +163,12 @@ bool NarrowsNodes(const Doc& before, const Doc& after) {
 
 // Gates can only be taken off; and while there was one, the pod's nodes may be narrowed.
 void CheckGates(const Doc& before, const Doc& spec, Causes& causes) {
-  for (const Doc& gate : List(spec, "schedulingGates")) {
-    if (OnlyAdds(Doc::array({gate}), List(before, "schedulingGates"))) continue;
-    causes.push_back(NotAllowed(
-        "spec.schedulingGates",
-        "only deletion is allowed, but found new scheduling gate '" + json::GetString(gate, "name") + "'"));
+  const Doc& gates = List(spec, "schedulingGates");
+  for (size_t i = 0; i < gates.size(); ++i) {
+    if (OnlyAdds(Doc::array({gates[i]}), List(before, "schedulingGates"))) continue;
+    causes.push_back(NotAllowed("spec.schedulingGates[" + std::to_string(i) + "].name",
+                                "only deletion is allowed, but found new scheduling gate '" +
+                                    json::GetString(gates[i], "name") + "'"));
   }
   if (!List(before, "schedulingGates").empty() && !NarrowsNodes(before, spec))
     causes.push_back(
