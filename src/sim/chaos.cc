@@ -49,7 +49,7 @@ class Storyteller {
   void SubmitPyTorch(int64_t at, Job& job);
   void SubmitTensorFlow(int64_t at, Job& job);
   std::string Shape(int64_t pods, Job& job);
-  void FailARank(int64_t at, Job& job, const std::string& restart);
+  void FailARank(int64_t at, Job& job, const std::string& restart, bool master);
   void ChangeAJob(int64_t at);
   void Crash(int64_t at);
   void BreakTheNetwork(int64_t at);
@@ -127,7 +127,7 @@ void Storyteller::SubmitPyTorch(int64_t at, Job& job) {
   if (Chance(10)) text += " start-delay=" + std::to_string(Between(1, 4)) + "s";
   Say(at, text);
   job.end = "succeeded";
-  if (Chance(35)) FailARank(at, job, restart);
+  if (Chance(35)) FailARank(at, job, restart, master);
 }
 
 void Storyteller::SubmitTensorFlow(int64_t at, Job& job) {
@@ -147,8 +147,9 @@ void Storyteller::SubmitTensorFlow(int64_t at, Job& job) {
 }
 
 // The rank fails once, or each time: it does so before anybody could end. What becomes of the job then is its
-// restart policy's to say, whatever happens to operators and network.
-void Storyteller::FailARank(int64_t at, Job& job, const std::string& restart) {
+// restart policy's to say, whatever happens to operators and network; but a Master's success decides where
+// both are seen for the first time together, by an operator that comes late.
+void Storyteller::FailARank(int64_t at, Job& job, const std::string& restart, bool master) {
   std::string rank = job.name + "-" + job.first_role + "-" + std::to_string(Below(job.ranks));
   std::string fails = "rank " + rank;
   std::string after = " runtime=" + std::to_string(Between(1, 4)) + "s exit=";
@@ -160,7 +161,7 @@ void Storyteller::FailARank(int64_t at, Job& job, const std::string& restart) {
     if (restart == "Never") job.end.clear();
   } else {
     Say(at - 1, fails + after + "3");  // for good
-    job.end = "failed";
+    job.end = master ? "" : "failed";
   }
 }
 
